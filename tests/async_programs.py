@@ -86,13 +86,15 @@ def random_steps(random: Random) -> list[Step]:
     return found
 
 
-def program(steps: list[Step]) -> Kernel:
-    """One block per row of x and y; all elements of the tile are stored to first, and a barrier follows."""
+def program(steps: list[Step], valid: str = "") -> Kernel:
+    """One block per row of x and y; all elements of the tile are stored to first, and a barrier follows. `valid`: copies write
+    zeros where that condition does not hold; they are in order, or not, as all copies are."""
+    source = "x[block_id, thread_id]" + f" if {valid} else f32(0.0)" * (valid != "")
     lines = [f"tile = shared(f32, {ELEMENTS})", "tile[thread_id] = x[block_id, thread_id]", "sync()"]
     for position, step in enumerate(steps):
         element = f"(thread_id + {step.element}) % {ELEMENTS}"
         line = {
-            "copy": f"memcpy_async(tile[{element}], x[block_id, thread_id])",
+            "copy": f"memcpy_async(tile[{element}], {source})",
             "read": f"y[block_id, thread_id, {position}] = tile[{element}]",
             "store": f"tile[{element}] = x[block_id, thread_id]",
             "commit": "pipeline_commit()",
@@ -109,12 +111,12 @@ def program(steps: list[Step]) -> Kernel:
     return parse_kernel(head + "".join(f"    {line}\n" for line in lines))
 
 
-def programs(count: int) -> list[tuple[Kernel, bool]]:
-    """Random kernels, and whether each is in error; half of them are."""
+def programs(count: int, valid: str = "") -> list[tuple[Kernel, bool]]:
+    """Random kernels, and whether each is in error; half of them are. `valid`: as in `program`."""
     random, found = Random(7), dict[bool, list[Kernel]]({False: [], True: []})
     while len(found[False]) < count // 2:
         steps = random_steps(random)
-        found[is_in_error(steps)].append(program(steps))
+        found[is_in_error(steps)].append(program(steps, valid))
     return [(kernel, is_wrong) for is_wrong, kernels in found.items() for kernel in kernels[: count // 2]]
 
 
@@ -168,3 +170,41 @@ MISTAKES = {
     "one buffer": ("(k + 1) % 2", "k % 2", "COPY_PENDING"),
 }
 """Changes of `DOUBLE`, each a mistake, and a code that tells it. A wait after the barrier lets others read too early."""
+
+VALID = "thread_id < 2"
+"""A condition on threads, without which copies write zeros."""
+
+FILLED = """
+@kernel(block=(4, 1, 1), grid=((n + 3) // 4, 1, 1), warp_size=4)
+def filled(x: Global[f32, n], y: Global[f32, n] | out, n: size):
+    i = block_id * 4 + thread_id
+    tile = shared(f32, 5)
+    memcpy_async(tile[thread_id], x[i] if i < n else f32(0.0))
+    if thread_id < 1:
+        memcpy_async(tile[4], x[i + 4] if i + 4 < n else f32(0.0))
+    pipeline_commit()
+    pipeline_wait_prior(0)
+    sync()
+    if i < n:
+        y[i] = tile[thread_id] + tile[thread_id + 1]
+"""
+"""Sums of two neighbours; behind the last element are zeros."""
+
+
+def neighbours(x, y, n):
+    for i in range(n):
+        y[i] = x[i] + (x[i + 1] if i + 1 < n else 0)
+
+
+FILL_MISTAKES = {
+    "zeros for the last element": ("x[i] if i < n else", "x[i] if i + 1 < n else"),
+    "zeros for the first of the next block": ("x[i + 4] if i + 4 < n", "x[i + 4] if i + 5 < n"),
+    "no wait": ("    pipeline_wait_prior(0)\n", ""),
+    "no barrier": ("    sync()\n", ""),
+    "an element behind the end": ("x[i + 4] if i + 4 < n", "x[i + 4] if i + 4 <= n"),
+    "no zeros where nobody copies": (
+        "memcpy_async(tile[4], x[i + 4] if i + 4 < n else f32(0.0))",
+        "if i + 4 < n:\n            memcpy_async(tile[4], x[i + 4])",
+    ),
+}
+"""Changes of `FILLED`, each a mistake."""

@@ -114,8 +114,10 @@ def test_kernels_of_gpus_that_are_not_here(folder: Path) -> None:
     assert found.line["kept"] is True and function.kind(X, 2) == "plain"
     known = on_gpu.known_kernels(function.tensor, {"m": 2, "n": 3}, "sm_80")
     assert known is not None and all(kernel.options.arch == "sm_80" for kernel in known.kernels)
-    with pytest.raises(UserError, match=r"RUN_TIME_SIZE.*expected n, .* as a whole size of arrays only: axis 0 of 'Y' has n - 1"):
-        wl.JitFunction(later).tune(sizes={"n": "?"}, target="sm_80")
+    with pytest.raises(
+        UserError, match=r"RUN_TIME_SIZE.* sum of it and a number, as sizes of arrays only: axis 0 of 'Y' has 2\*n"
+    ):
+        wl.JitFunction(apart).tune(sizes={"n": "?"}, target="sm_80")
     with pytest.raises(UserError, match="UNKNOWN_TARGET"):
         function.tune(sizes={"m": 2, "n": 3}, target="sm_1")
 
@@ -153,8 +155,10 @@ def test_plain_loops_of_other_sizes_are_the_same_text(driver: FakeDriver) -> Non
     known = on_gpu.spread_class(function.tensor, {"m": 2, "n": 3}, "sm_90")  # rows are blocks along y
     assert known.holds({"m": 65_535, "n": 1 << 20}) and not known.holds({"m": 65_536, "n": 3})
     assert on_gpu.spread_class(function.tensor, {"m": 65_536, "n": 64}, "sm_90").holds({"m": 65_536, "n": 64})
-    one = on_gpu.spread_class(later, {"n": 9}, "sm_90")
+    one = on_gpu.spread_class(apart, {"n": 9}, "sm_90")
     assert one.holds({"n": 9}) and not one.holds({"n": 8})  # a size that is no whole axis has one value
+    less = on_gpu.spread_class(later, {"n": 9}, "sm_90")
+    assert less.holds({"n": 2}) and not less.holds({"n": 1})
 
 
 def test_a_kernel_of_all_sizes(driver: FakeDriver, folder: Path) -> None:
@@ -175,6 +179,21 @@ def test_a_kernel_of_all_sizes(driver: FakeDriver, folder: Path) -> None:
         np.testing.assert_array_equal(y.host(), x * 3)
         assert again.kind(Plain(driver, x), 3) == "found"
     assert not driver.findings and len(driver.compiled) == 1
+
+
+def test_a_stencil_of_every_length(driver: FakeDriver) -> None:
+    function = wl.JitFunction(later, threads=1)
+    found = function.tune(sizes={"n": "?@64"}, target="sm_90", nodes=4, budget_s=600)
+    assert found.line["kept"] is True and found.line["verdict"] == "tested"
+    assert "expected as many iterations of i as its size, got n - 1" in str(found.line["proof"])
+    again = wl.JitFunction(later, threads=1)
+    for n in (2, 3, 33, 64, 65, 200):
+        x = np.arange(n, dtype=np.float32)
+        np.testing.assert_array_equal(again(x, device=0), x[1:])
+        assert again.kind(Plain(driver, x)) == "found"
+    with pytest.raises(UserError, match=r"SIZES|CALL_SHAPE"):
+        again(np.ones(1, np.float32), np.ones(3, np.float32), device=0)
+    assert not driver.findings
 
 
 def class_record() -> dict[str, Any]:
@@ -214,9 +233,9 @@ def test_classes_that_do_not_fit_are_passed_over(folder: Path, change: dict[str,
 
 
 def test_classes_of_sizes_that_cannot_be_open_are_passed_over(folder: Path) -> None:
-    more = {"function": "later", "sizes": {"n": 9}, "run_time": {"n": 1}}
+    more = {"function": "apart", "sizes": {"n": 9}, "run_time": {"n": 1}}
     store.add(folder, {**class_record(), **more})
-    assert on_gpu.known_gpu_class(later, {"n": 9}, "sm_90") is None and len(list(folder.iterdir())) == 1
+    assert on_gpu.known_gpu_class(apart, {"n": 9}, "sm_90") is None and len(list(folder.iterdir())) == 1
 
 
 def test_searches_of_other_targets_in_the_background(
@@ -253,6 +272,11 @@ def softmax(X: f32["n", "d"], Y: wl.out[f32["n", "d"]]):
 @wl.tensor
 def later(X: f32["n"], Y: wl.out[f32["n - 1"]]):
     Y[i] = X[i + 1]
+
+
+@wl.tensor
+def apart(X: f32["n"], Y: wl.out[f32["2 * n"]]):
+    Y[i] = X[i // 2]
 
 
 @wl.tensor

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +14,7 @@ from warploom.core import UserError, compiler
 from warploom.core.compiler import ORDER_FLAGS, build_library
 from warploom.schedule.cpu import KERNEL_FLAGS, Compiler, caches, calibration, core_count, find_compiler, order_flags
 from warploom.schedule.cpu.calibration import Calibration, calibrate
-from warploom.schedule.cpu.host import ports_of
+from warploom.schedule.cpu.host import ports_of, slow_words, target_of
 from warploom.solve import Json, ResultCache
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="needs a C compiler")
@@ -115,6 +115,25 @@ def test_narrow_instructions_are_never_fewer_than_wide_ones() -> None:
     fields["ports"] = tuple((kind, size, rates.get(size, 2.0)) for kind, size in calibration.measured_ports(64))
     found = {p.size_bytes: p.per_clock for p in ports_of(Calibration(**fields)) if p.kind == "fma"}
     assert found == {64: 1.0, 32: 2.0, 16: 4.0, 4: 4.0}
+
+
+@pytest.mark.parametrize(("l3", "near"), [(20.0, 2 * 1000), (90.0, 0)])
+def test_a_cache_as_slow_as_memory_is_not_near(l3: float, near: int) -> None:
+    fields = dict.fromkeys(Calibration.__dataclass_fields__, 2) | {"threads": 2, "vector_bytes": 64, "l2_bytes": 1000}
+    fields["ports"] = tuple((kind, size, 2.0) for kind, size in calibration.measured_ports(64))
+    found = replace(Calibration(**fields), l3_read_gbs=l3, dram_read_gbs=18.0)
+    assert target_of(found).rates.near_bytes == near
+
+
+@pytest.mark.parametrize(("dots", "is_slow"), [(0.0, False), (1.0, True), (1.7, True), (1.9, False)])
+def test_words_are_slow_where_multiply_adds_make_more_products(dots: float, is_slow: bool) -> None:
+    """Two instructions per ns of 16 multiply-adds of f32 make as many products as one of 16 words of two."""
+    fields = dict.fromkeys(Calibration.__dataclass_fields__, 2) | {
+        "vector_bytes": 64,
+        "fma_gflops": 2.0 * 4 * 16,
+        "bf16_dots": dots,
+    }
+    assert slow_words(Calibration(**fields)) == ({"bf16"} if is_slow else set())
 
 
 def test_the_machine() -> None:

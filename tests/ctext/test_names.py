@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from warploom.ctext import RESERVED, Names, block_comment, comment
+from warploom.ctext import CUDA_FUNCTIONS, RESERVED, Names, block_comment, comment
 from warploom.ctext.names import legal
 
 
@@ -36,3 +36,13 @@ def test_each_name_is_given_once() -> None:
 def test_comments_end_where_they_should() -> None:
     assert comment("a\nb \\ c\u2028d") == "// a b ? c d"
     assert block_comment("x */ y /* z") == "/* x * / y / * z */"
+
+
+def test_kernels_are_not_named_like_functions_of_cuda() -> None:
+    names = Names()
+    assert [names("norm", CUDA_FUNCTIONS), names("norm"), names.fresh("roundf", CUDA_FUNCTIONS)] == [
+        "norm_2",
+        "norm_2",
+        "roundf_2",
+    ]
+    assert Names().fresh("norm") == "norm"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.async_programs import DOUBLE, MISTAKES, programs
+from tests.async_programs import DOUBLE, FILL_MISTAKES, FILLED, MISTAKES, VALID, programs
 from tests.synth.kernels import parse
 
 from warploom.core import UserError
@@ -32,6 +32,13 @@ def codes(text: str, x: np.ndarray, elements: int) -> set[str]:
     machine = CMachine(parse_cuda(text), (2, 1, 1), {"x": x.ravel().copy(), "y": y}, {"n": 2})
     machine.run()
     return {d.code for d in machine.problems.values()}
+
+
+@pytest.mark.parametrize("count", [6, pytest.param(100, marks=pytest.mark.slow)])
+def test_random_programs_with_zero_fill(count: int) -> None:
+    for kernel, is_wrong in programs(count, VALID):
+        elements = int(np.prod([e.value for e in kernel.params[1].shape[1:]]))  # pyright: ignore[reportAttributeAccessIssue]
+        assert bool(codes(cuda_source(kernel).text, np.ones(6, np.float32), elements)) == is_wrong
 
 
 @pytest.mark.parametrize("count", [8, pytest.param(200, marks=pytest.mark.slow)])
@@ -160,3 +167,54 @@ def test_copies_are_compiled() -> None:
     assert "cp.async.cg.shared.global" in new
     assert "cp.async.wait_group" in new
     assert "cp.async" not in old
+
+
+def test_zeros_are_printed_and_read_back() -> None:
+    kernel = parse(FILLED)
+    text = cuda_source(kernel).text
+    assert "__pipeline_memcpy_async(&tile[thread], &x[i < n ? i : 0], 4, i < n ? 0 : 4);" in text
+    assert read_back(text, kernel).verdict == "tested"
+
+
+@pytest.mark.parametrize("mistake", FILL_MISTAKES)
+def test_mistakes_about_zeros(mistake: str) -> None:
+    """The text of the wrong kernel, read back as that of the right one."""
+    assert read_back(cuda_source(parse(FILLED, FILL_MISTAKES[mistake])).text, parse(FILLED)).verdict == "refuted"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code"),
+    [
+        ("4, i < n ? 0 : 4", "4", ""),
+        ("i < n ? 0 : 4", "i < n ? 4 : 0", ""),
+        ("i < n ? 0 : 4", "i < n ? 0 : 2", "COPY_SIZE"),
+        ("i < n ? 0 : 4", "i < n ? 0 : 8", "COPY_SIZE"),
+        ("i < n ? 0 : 4", "i < n ? 0 : -4", "COPY_SIZE"),
+        ("i + 4 < n ? i + 4 : 0], 4, i + 4 < n ? 0 : 4", "i + 4], 4, 0", "OUT_OF_BOUNDS"),
+    ],
+)
+def test_planted_errors_of_zeros(old: str, new: str, code: str) -> None:
+    kernel = parse(FILLED)
+    text = cuda_source(kernel).text
+    assert old in text
+    result = read_back(text.replace(old, new), kernel)
+    assert result.verdict == "refuted"
+    assert not code or code in {d.code for d in result.diagnostics}
+
+
+def test_vectors_of_zeros() -> None:
+    valid = ("x[block_id, 32 + 4 * thread_id + j]", "x[block_id, 32 + 4 * thread_id + j] if thread_id < 5 else f32(0.0)")
+    kernel = parse(VECTORS, valid)
+    text = cuda_source(kernel).text
+    assert "&x[(thread < 5 ? block : 0) * 64 + (thread < 5 ? (thread + 8) * 4 : 0)], 16, thread < 5 ? 0 : 16);" in text
+    assert read_back(text, kernel).verdict == "tested"
+    assert read_back(text.replace("? 0 : 16", "? 0 : 8"), kernel).verdict == "refuted"
+
+
+@pytest.mark.parametrize(("condition", "end"), [("block_id >= 0", ", 16);"), ("block_id < 0", ", &x[0], 16, 16);")])
+def test_a_condition_that_is_decided(condition: str, end: str) -> None:
+    valid = ("x[block_id, 32 + 4 * thread_id + j]", f"x[block_id, 32 + 4 * thread_id + j] if {condition} else f32(0.0)")
+    kernel = parse(VECTORS, valid)
+    text = cuda_source(kernel).text
+    assert read_back(text, kernel).verdict == "tested"
+    assert end in text

@@ -336,6 +336,14 @@ def test_user_operators_and_reserved_names() -> None:
     check(small(*body, dtype=u32, operators=(plus7,)))
 
 
+@needs_tools
+def test_kernels_are_not_named_like_functions_of_cuda() -> None:
+    kernel = replace(small(SetValue("v", i32, Read("x", (TID,))), Store("y", (TID,), ValueVar("v"))), name="norm")
+    source = cuda_source(kernel)
+    assert "norm2(" in source.text
+    compile_cuda(source.text)
+
+
 def test_variables_carried_around_a_loop_are_declared_outside() -> None:
     last = SetValue("last", i32, Arith("+", (ValueVar("last"), Read("x", (b("+", TID, I),)))))
     first = If(cmp("==", I, 0), (SetValue("last", i32, ValueConst(0, i32)),))

@@ -36,6 +36,31 @@ def test_copies_are_read() -> None:
     """)
 
 
+def test_zero_fill_is_read() -> None:
+    def kernel(x: wl.Global[f32, 128], y: wl.Global[f32, 32]):
+        t = wl.thread_id()
+        tile = wl.shared(f32, 128)
+        wl.memcpy_async(tile[t], x[t], valid=t < 5 and t != 2)
+        for j in wl.vector(4):
+            wl.memcpy_async(tile[4 * t + j], x[4 * t + j], t < 7)
+        y[t] = x[t]
+
+    assert body(read(kernel).kernel) == text("""
+        t = thread_id
+        tile = shared(f32, 128)
+        memcpy_async(tile[t], x[t] if t < 5 and t != 2 else f32(0.0))
+        for j in vector(4):
+            memcpy_async(tile[4 * t + j], x[4 * t + j] if t < 7 else f32(0.0))
+        y[t] = x[t]
+    """)
+
+    def of_data(x: wl.Global[f32, 128], y: wl.Global[f32, 32]):
+        tile = wl.shared(f32, 128)
+        wl.memcpy_async(tile[0], x[0], valid=x[1] < 0)
+
+    assert problem(of_data).code == "INDEX_FROM_DATA"
+
+
 def test_copies_of_another_form() -> None:
     def no_element(x: wl.Global[f32, 32]):
         tile = wl.shared(f32, 32)

@@ -215,6 +215,21 @@ def test_refine_measures_first_what_may_be_best(monkeypatch: pytest.MonkeyPatch)
     assert promising(monkeypatch, 1.0, [1.0, 1.5], [0.0, 0.5]) == [1.5, 1.0]
 
 
+@pytest.mark.parametrize(
+    ("wall_s", "is_measured", "first"), [(None, False, [1.0, 2.0]), (60.0, False, [4.0, 1.0]), (60.0, True, [1.0, 2.0])]
+)
+def test_what_began_with_habits_is_measured_first_of_all(wall_s: float | None, is_measured: bool, first: list[float]) -> None:
+    """Where the clock ends the search; those that were dropped meanwhile are not."""
+    made = _Refine(Incumbent(RandomTree(1), budget=Budget(wall_s=wall_s)), Refine(batch=4))
+    row = np.zeros(0, np.int32)
+    made._pool = [Draft(cast(Any, None), (), guess, guess, row) for guess in (4.0, 2.0, 1.0, 3.0)]
+    made._begun = [Draft(cast(Any, None), (), 0.5, 0.5, row), made._pool[0]]
+    made._measured = [Draft(cast(Any, None), (), 1.0, 1.0, row, cost=1.0)] if is_measured else []
+    batch = made._promising()
+    assert [d.guess for d in batch[:2]] == first
+    assert len({id(d) for d in batch}) == len(batch) == 4
+
+
 def test_every_decision_may_be_reopened() -> None:
     made = Neighbours(Incumbent(RandomTree(1)), Near(), random.Random(3))
     drawn = [made.reopened(5) for _ in range(200)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,19 @@ def test_the_fastest_setting_is_completed_and_printed(file: str, tmp_path: Path)
     assert other["lanes"] == 32 and other.get("at_least_ms", other.get("time_ms")) >= line["time_ms"]  # type: ignore[index,operator]
     assert "__launch_bounds__(64)" in cuda.read_text()
     assert line["binds"] in line["terms_ms"]  # type: ignore[operator]
+
+
+def test_what_a_block_waits_for_is_told(file: str) -> None:
+    """Two blocks have nothing beside them that computes while they wait."""
+    Path(file).write_text(FAMILY.replace("1 << 20", "64"))
+    _, line = best(f"{file}:turned")
+    assert line["binds"] == "latency"
+    text = CliRunner().invoke(cli, ["synth", f"{file}:turned", "--best"]).stdout
+    told = re.search(r"bound by latency: a block waits (\d+) of its (\d+) cycles for data", text)
+    assert told is not None
+    assert [int(told[1]), int(told[2])] == [line["waited_cycles"], line["block_cycles"]]
+    assert 0 < int(told[1]) < int(told[2])
+    assert line["others"][0]["waited_cycles"] > 0  # type: ignore[index]
 
 
 @pytest.mark.parametrize(

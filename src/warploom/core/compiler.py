@@ -32,6 +32,8 @@ _SECONDS = 120
 _BUILDING = "build-"
 _STALE_S = 3600.0
 """No compiler runs that long."""
+_SVE_LENGTH = Path("/proc/sys/abi/sve_default_vector_length")
+"""Bytes."""
 _INTRINSICS = "#include <immintrin.h>"
 
 
@@ -85,6 +87,19 @@ def order_flags(flags: tuple[str, ...], compiler: Compiler | None) -> tuple[str,
     return ORDER_FLAGS if flags[: len(KERNEL_FLAGS)] == KERNEL_FLAGS and compiler is not None and compiler.is_gcc else ()
 
 
+@cache
+def length_flags() -> tuple[str, ...]:
+    """The length of the vectors of SVE with which Linux starts programs, which `-march=native` leaves open: 256 bits. Nothing
+    where they are as long as those of NEON, or longer, which nobody measures (`calibration.c`), and on other machines."""
+    if "sve" not in machine_text().split():
+        return ()
+    try:
+        length = int(_SVE_LENGTH.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return ()
+    return (f"-msve-vector-bits={8 * length}",) if length == 32 else ()
+
+
 def library_folder() -> Path:
     """In the user's cache folder, or, where the cache is off, a folder of the user among the temporary files; never one that
     others may write to, since what is there is run."""
@@ -107,7 +122,14 @@ def build_library(
     """
     compiler = compiler or the_compiler()
     folder = folder or library_folder()
-    command = (*compiler.command, *COMMON, *flags, *order_flags(flags, compiler), *(("-Wno-psabi",) if compiler.is_gcc else ()))
+    command = (
+        *compiler.command,
+        *COMMON,
+        *length_flags(),
+        *flags,
+        *order_flags(flags, compiler),
+        *(("-Wno-psabi",) if compiler.is_gcc else ()),
+    )
     digest = hashlib.sha256("\0".join((*command, compiler.version, machine_text(), source)).encode()).hexdigest()[:32]
     library = folder / f"{digest}.so"
     if library.exists():

@@ -48,17 +48,17 @@ from warploom.ctext.expressions import (
     static_cast,
     unary,
 )
-from warploom.ctext.names import RESERVED, Names, legal
+from warploom.ctext.names import CUDA_FUNCTIONS, RESERVED, Names, legal
 from warploom.ctext.numbers import c_literal, decimal, exact_double, integer, literal
 from warploom.ctext.sums import added, plus, product, scaled, total
 from warploom.ctext.types import MOST_VECTOR_BYTES, c_type, cuda_type, is_narrow, is_signed_word, make, vector_type
 
 __all__ = [
     "ADDITIVE", "AND", "BARRIER", "BIT_AND", "BIT_OR", "BIT_XOR", "COMMIT_COPIES", "CONDITIONAL", "COPY", "COPY_HEADER",
-    "EQUALITY", "LEVELS", "MOST_VECTOR_BYTES", "MULTIPLICATIVE", "OR", "PRIMARY", "RELATIONAL", "RESERVED", "SHIFT", "SHUFFLES",
-    "UNARY", "VOTES", "WAIT_FOR_COPIES", "FloatType", "Names", "Text", "added", "array_declaration", "binary", "block_comment",
-    "c_literal", "c_type", "call", "cast_to", "chain", "comment", "conditional", "cuda_type", "decimal", "division_steps",
-    "element", "every", "exact_double", "includes", "integer", "is_divisor", "is_narrow", "is_signed_word", "kernel_head",
-    "legal", "literal", "make", "member", "plus", "product", "reinterpret_cast", "rest_of_warps", "scaled", "static_cast",
-    "total", "unary", "vector_type",
+    "CUDA_FUNCTIONS", "EQUALITY", "LEVELS", "MOST_VECTOR_BYTES", "MULTIPLICATIVE", "OR", "PRIMARY", "RELATIONAL",
+    "RESERVED", "SHIFT", "SHUFFLES", "UNARY", "VOTES", "WAIT_FOR_COPIES", "FloatType", "Names", "Text", "added",
+    "array_declaration", "binary", "block_comment", "c_literal", "c_type", "call", "cast_to", "chain", "comment",
+    "conditional", "cuda_type", "decimal", "division_steps", "element", "every", "exact_double", "includes", "integer",
+    "is_divisor", "is_narrow", "is_signed_word", "kernel_head", "legal", "literal", "make", "member", "plus", "product",
+    "reinterpret_cast", "rest_of_warps", "scaled", "static_cast", "total", "unary", "vector_type",
 ]  # fmt: skip

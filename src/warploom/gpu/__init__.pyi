@@ -45,15 +45,16 @@ from .toolchain import (
     spilled,
     toolchain_available,
 )
+from .waiting import BlockTime, block_time
 
 __all__ = [
-    "Compiled", "CudaSource", "DeviceTensor", "EmbeddedPtx", "Executed", "Launch", "ListedLine", "Listings", "Lowered",
-    "MachineCounts", "NoDevice", "NotTaken", "Place", "ReadBack", "SizeLimits", "SketchCalls", "Timing", "Wanted",
-    "assemble", "at_tensors", "call_stream", "compile_cuda", "compile_file", "compile_to_ptx", "copied_to", "copy_on_device",
-    "count_executed", "counted_work", "cuda_listing", "cuda_source", "device_arch", "device_available", "device_names",
-    "device_of", "device_tensor", "embedded_ptx", "executed_cycles", "finish", "fitting", "grid_of", "index_c",
-    "index_overflow", "is_architecture", "is_binary", "is_on_device", "launch", "lower", "machine_counts",
-    "machine_listings", "merged_accesses", "new_tensor", "read_back", "registers_used", "require_all_on_device",
-    "require_apart", "require_architecture", "run_kernel", "run_launches", "safe_sizes", "spilled", "taken", "time_kernel",
-    "time_on_device", "to_host", "toolchain_available", "why_no_device",
+    "BlockTime", "Compiled", "CudaSource", "DeviceTensor", "EmbeddedPtx", "Executed", "Launch", "ListedLine", "Listings",
+    "Lowered", "MachineCounts", "NoDevice", "NotTaken", "Place", "ReadBack", "SizeLimits", "SketchCalls", "Timing", "Wanted",
+    "assemble", "at_tensors", "block_time", "call_stream", "compile_cuda", "compile_file", "compile_to_ptx", "copied_to",
+    "copy_on_device", "count_executed", "counted_work", "cuda_listing", "cuda_source", "device_arch", "device_available",
+    "device_names", "device_of", "device_tensor", "embedded_ptx", "executed_cycles", "finish", "fitting", "grid_of", "index_c",
+    "index_overflow", "is_architecture", "is_binary", "is_on_device", "launch", "lower", "machine_counts", "machine_listings",
+    "merged_accesses", "new_tensor", "read_back", "registers_used", "require_all_on_device", "require_apart",
+    "require_architecture", "run_kernel", "run_launches", "safe_sizes", "spilled", "taken", "time_kernel", "time_on_device",
+    "to_host", "toolchain_available", "why_no_device",
 ]  # fmt: skip

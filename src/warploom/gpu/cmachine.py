@@ -459,8 +459,9 @@ class CMachine:
         return convert(result, type_named(definition.decl.type.type.type.names))
 
     def _copy(self, arguments: list[Any], active: Mask) -> None:
-        """`__pipeline_memcpy_async(&tile[i], &x[j], 16)`: elements side by side, both firsts at a multiple of the bytes."""
-        to, origin, amount = arguments
+        """`__pipeline_memcpy_async(&tile[i], &x[j], 16)`: elements side by side, both firsts at a multiple of the bytes. A fourth
+        argument: so many of the bytes, the last ones, are zeros, and are not read."""
+        to, origin, amount, *rest = arguments
         places = [
             a.expr for a in (to, origin) if isinstance(a, c_ast.UnaryOp) and a.op == "&" and isinstance(a.expr, c_ast.ArrayRef)
         ]
@@ -480,10 +481,18 @@ class CMachine:
                 self._trouble(
                     "MISALIGNED", f"a copy of {size} bytes begins at {where}, which need not be at a multiple of them", bad
                 )
-        self._count(source, first, active, self.events.load_sectors)
+        given = self._expression(rest[0], active).data.astype(np.int64) if rest else np.zeros(len(active), np.int64)
+        read = size - np.broadcast_to(given, active.shape)
+        bad = active & ((read < 0) | (read > size) | (read % width != 0))
+        if bad.any():
+            self._trouble("COPY_SIZE", f"a copy of {size} bytes ends with {size - int(read[np.argmax(bad)])} bytes of zeros", bad)
+        self._count(source, first, active & (read > 0), self.events.load_sectors)
         for k in range(size // width):
-            part = source.read(first + k, active, self._epoch, self._trouble)
-            target.begin_copy(at + k, part, active, self._groups, self._epoch, self._trouble)
+            here = active & (width * k < read)
+            part = source.read(first + k, here, self._epoch, self._trouble)
+            is_read = here.reshape(here.shape + (1,) * (part.data.ndim - 1))
+            moved = Value(part.type, np.where(is_read, part.data, np.zeros_like(part.data)))
+            target.begin_copy(at + k, moved, active, self._groups, self._epoch, self._trouble)
 
     def _sync(self, active: Mask) -> None:
         reached = active.reshape(self.blocks, self.per_block)

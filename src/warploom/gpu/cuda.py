@@ -16,6 +16,7 @@ from warploom.ctext import (
     COMMIT_COPIES,
     COPY,
     COPY_HEADER,
+    CUDA_FUNCTIONS,
     WAIT_FOR_COPIES,
     Names,
     Text,
@@ -23,6 +24,7 @@ from warploom.ctext import (
     binary,
     call,
     comment,
+    conditional,
     cuda_type,
     element,
     includes,
@@ -57,10 +59,10 @@ from warploom.ir import (
     IndexBinary,
     IndexConst,
     IndexExpr,
+    IndexSelect,
     IndexVar,
     Kernel,
     Param,
-    Read,
     SetIndex,
     SetValue,
     Shuffle,
@@ -70,6 +72,7 @@ from warploom.ir import (
     Sync,
     WaitCopies,
     aligned_shared,
+    copy_source,
     first_element,
     global_access,
     index_range,
@@ -176,7 +179,8 @@ class _Printer:
         self.names = Names(_WORDS, numbered="{}{}".format)
         self.helpers = Helpers(self.names)
         self.lowered = lower(kernel, self.completions)
-        for name in (kernel.name, *(p.name for p in kernel.params), *kernel.sizes):
+        self.names(kernel.name, CUDA_FUNCTIONS)
+        for name in (*(p.name for p in kernel.params), *kernel.sizes):
             self.names(name)
         self.index = IndexCode(self.names, self.lowered.facts.ranges, self.helpers, self._builtin)
         operators = {o.name: o for o in kernel.operators}
@@ -368,10 +372,18 @@ class _Printer:
                 assert_never(stmt)
 
     def _copy(self, store: Store, elements: int = 1) -> str:
-        """The asynchronous copy of so many elements, of which `store` is the first."""
-        assert isinstance(store.value, Read)
-        target, source = (self.values.element(e.array, e.index) for e in (store, store.value))
-        return f"{COPY}(&{target}, &{source}, {self.lowered.facts.arrays[store.array].dtype.size_bytes * elements});"
+        """The asynchronous copy of so many elements, of which `store` is the first. Where it writes zeros it names the first
+        element of its source."""
+        found = copy_source(store)
+        assert found is not None
+        read, valid = found
+        size, rest = self.lowered.facts.arrays[store.array].dtype.size_bytes * elements, ""
+        if valid != IndexConst(True):
+            zeros = Text(str(size))
+            rest = f", {(zeros if isinstance(valid, IndexConst) else conditional(self.index.text(valid), Text('0'), zeros)).text}"
+            read = replace(read, index=tuple(IndexSelect(valid, i, IndexConst(0)) for i in read.index))
+        target, source = (self.values.element(e.array, e.index) for e in (store, read))
+        return f"{COPY}(&{target}, &{source}, {size}{rest});"
 
     def _target(self, name: str) -> str:
         if name in self.scopes.here and name not in self._declared:

@@ -141,6 +141,8 @@ def _without_decided_selects(stmt: Stmt) -> Stmt:
                 return map_operands(expr, value)
 
     match stmt:
+        case Store(is_async=True, value=ValueSelect(cond, read, _)):  # zeros are written by the copy
+            return replace(stmt, value=read) if cond == IndexConst(True) else stmt
         case SetValue() | Store() | Accumulate():
             return replace(stmt, value=value(stmt.value))
         case _:

@@ -69,12 +69,15 @@ from warploom.ir.kernel.vectors import (
     aligned_params,
     aligned_shared,
     alignment_text,
+    copy_source,
     first_element,
     global_access,
+    shared_bytes,
     vector_problem,
     vector_type,
 )
 from warploom.ir.kernel.verify import is_hole_name, shared_arrays, statements, stored_arrays, verify
+from warploom.ir.kernel.waits import Event
 from warploom.ir.linear import from_linear, linear
 
 __all__ = [
@@ -95,6 +98,7 @@ __all__ = [
     "Component",
     "Counts",
     "Declare",
+    "Event",
     "FieldArithmetic",
     "For",
     "FromIndex",
@@ -140,6 +144,7 @@ __all__ = [
     "aligned_shared",
     "alignment_text",
     "by_warps",
+    "copy_source",
     "fill",
     "first_element",
     "from_linear",
@@ -160,6 +165,7 @@ __all__ = [
     "parse_kernel",
     "run",
     "shared_arrays",
+    "shared_bytes",
     "simplify",
     "statements",
     "stored_arrays",

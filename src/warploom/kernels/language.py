@@ -3,7 +3,7 @@
 `import warploom.sketch as wl` would not do: the root's attribute `sketch` is the decorator.
 """
 
-from warploom.ir.swizzle.kinds import cond, part, xform
+from warploom.ir.swizzle.kinds import choose, cond, part, xform
 from warploom.sketch import (
     Constant,
     Global,
@@ -18,6 +18,9 @@ from warploom.sketch import (
     lane_grid,
     lane_id,
     literal,
+    memcpy_async,
+    pipeline_commit,
+    pipeline_wait_prior,
     register,
     register_to_global,
     register_to_shared,
@@ -32,7 +35,8 @@ from warploom.sketch import (
 )
 
 __all__ = [
-    "Constant", "Global", "Sketch", "accumulator", "block_id", "ceil_div", "cond", "device", "global_id", "global_to_register",
-    "global_to_shared", "lane_grid", "lane_id", "literal", "part", "register", "register_to_global", "register_to_shared",
-    "shared", "shfl", "size", "sketch", "sync", "thread_id", "vector", "warp_id", "xform",
+    "Constant", "Global", "Sketch", "accumulator", "block_id", "ceil_div", "choose", "cond", "device", "global_id",
+    "global_to_register", "global_to_shared", "lane_grid", "lane_id", "literal", "memcpy_async", "part", "pipeline_commit",
+    "pipeline_wait_prior", "register", "register_to_global", "register_to_shared", "shared", "shfl", "size", "sketch", "sync",
+    "thread_id", "vector", "warp_id", "xform",
 ]  # fmt: skip

@@ -39,6 +39,14 @@ def conv2d(*, x: Array, f: Array, **_: Array) -> dict[str, Array]:
     return {"y": np.tensordot(windows, f.astype(np.float64), axes=2).astype(x.dtype)}
 
 
+def autocorrelation(lags: int) -> Reference:
+    def reference(*, x: Array, **_: Array) -> dict[str, Array]:
+        windows = sliding_window_view(x.astype(np.float64), lags, axis=-1)
+        return {"y": np.einsum("ri,rit->rt", windows[..., 0], windows).astype(x.dtype)}
+
+    return reference
+
+
 def polynomial_product(coefficients: int) -> Reference:
     """The product of each of the 32 polynomials in a block of words, as integers without carry."""
 

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from functools import cache
 
 from warploom.core import BY_NAME, Diagnostic, DType, UserError, i32
-from warploom.kernels import broadcast, field, image, line, polynomial, reference, structs, wide_polynomial
+from warploom.kernels import broadcast, field, image, lags, line, polynomial, reference, structs, wide_polynomial
 from warploom.kernels.binary_field import pentanomial
 from warploom.kernels.example import Example
 
@@ -17,6 +17,7 @@ LINE_SIZES = ({"n": 128}, {"n": 1}, {"n": 300}, {"n": 1031})
 IMAGE_SIZES = ({"h": 8, "w": 16}, {"h": 1, "w": 1}, {"h": 19, "w": 37})
 PAIR_SIZES = ({"pairs": 1}, {"pairs": 3})
 TILE_SIZES = ({"tiles": 1}, {"tiles": 3})
+ROW_SIZES = ({"rows": 1}, {"rows": 3})
 LINE_OUTPUTS = 4
 """Outputs per lane: the halo of a warp then costs no more sectors than that of 128 threads with a shared tile."""
 RUN_INPUTS = 5
@@ -185,6 +186,17 @@ def ffm_runs(name: str, degree: int) -> Example:
     return replace(ffm(name, degree), sketch=broadcast.ffm_runs(degree), tile=broadcast.mult_runs(1), notes=FFM_RUNS_NOTES)
 
 
+def autocorrelation(name: str, count: int) -> Example:
+    return Example(
+        name=name,
+        sketch=lags.autocorrelation(count, buffers=4, tile=64),
+        baseline=lags.autocorrelation_shared(count, tile=64),
+        reference=reference.autocorrelation(count),
+        sizes=ROW_SIZES,
+        notes="Tiles of a row are copied asynchronously to buffers that are filled ahead; the baseline waits for each tile.",
+    )
+
+
 def aos_sum(name: str, words: int, layout: str | None) -> Example:
     units, dtype = _units(words, layout)
     return Example(
@@ -224,6 +236,7 @@ FAMILIES: tuple[Family, ...] = (
     Family(r"conv2d-(\d+)", "conv2d-K", range(2, 18), conv2d),
     Family(r"stencil2d-(\d+)-runs", "stencil2d-K-runs", range(2, 6), stencil2d_runs),
     Family(r"conv2d-(\d+)-runs", "conv2d-K-runs", range(2, 6), conv2d_runs),
+    Family(r"lags-(\d+)", "lags-K", range(32, 129, 32), autocorrelation),
     Family(r"mult(32|64)-(reg|shared)", "mult32|64-reg|shared", range(32, 65), mult),
     Family(r"mult(32|64)-reg-runs", "mult32|64-reg-runs", range(32, 65), mult_runs),
     Family(r"wall/mult(128|256)-(reg|shared)", "wall/mult128|256-reg|shared", range(128, 257), wide_mult),
@@ -247,7 +260,7 @@ NAMES: tuple[str, ...] = (
 """The examples that `examples()` builds; `find` builds others of the same patterns."""
 
 RUN_NAMES: tuple[str, ...] = (
-    *("stencil2d-3-runs", "conv2d-3-runs", "mult64-reg-runs", "ffm-128-runs"),
+    *("stencil2d-3-runs", "conv2d-3-runs", "mult64-reg-runs", "ffm-128-runs", "lags-64"),
     *(f"aos-store-crc-{s}{'' if s % 2 else '-units'}" for s in range(9, 17)),
 )
 """Other shapes of the same, and structures up to 16 words: what `bench kernels` counts beside `NAMES`."""

@@ -103,10 +103,11 @@ def sync() -> None:
 
 
 @inside_sketches
-def memcpy_async(target: Any, source: Any) -> None:
+def memcpy_async(target: Any, source: Any, valid: Any = None) -> None:
     """`__pipeline_memcpy_async`: begins a copy of `source`, an element of a global array that the kernel never stores to, to
     `target`, an element of a shared array; 4, 8 or 16 bytes, with `wl.vector` several elements. Until its thread has committed
-    it and waited for it, nobody may touch the target."""
+    it and waited for it, nobody may touch the target. `valid`: a condition without which nothing is read, and zeros are
+    written."""
 
 
 @inside_sketches

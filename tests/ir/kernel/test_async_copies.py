@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from tests.async_programs import DOUBLE, MISTAKES, conditional_programs, programs
+from tests.async_programs import DOUBLE, FILL_MISTAKES, FILLED, MISTAKES, VALID, conditional_programs, programs
 
 import warploom.ir as ir
 from warploom.core import UserError
@@ -23,6 +23,11 @@ def test_random_programs() -> None:
         found = codes(kernel, 3)
         assert found <= {"RACE", "COPY_PENDING"}
         assert bool(found) == is_wrong
+
+
+def test_random_programs_with_zero_fill() -> None:
+    for kernel, is_wrong in programs(30, VALID):
+        assert bool(codes(kernel, 3)) == is_wrong
 
 
 def test_a_double_buffer() -> None:
@@ -217,3 +222,70 @@ def test_padding_before_an_aligned_array_counts() -> None:
     with pytest.raises(UserError, match="got 49168 with tile"):
         ir.verify(ir.parse_kernel(text.replace("12284", "12288")))
     ir.verify(ir.parse_kernel(text.replace("12284", "12287").replace("vector", "range")))
+
+
+def test_zeros_are_written_where_the_condition_does_not_hold() -> None:
+    kernel = ir.parse_kernel(FILLED.strip() + "\n")
+    assert ir.kernel_text(kernel) == FILLED.strip() + "\n"
+    for n in (0, 1, 4, 5, 11):
+        x = np.arange(1, n + 1, dtype=np.float32)
+        result = ir.run(kernel, {"x": x}, {"n": n}, count_accesses=True)
+        assert not result.diagnostics
+        assert result.arrays["y"].tolist() == (x + np.append(x, [0])[1 : n + 1]).tolist()
+
+
+@pytest.mark.parametrize("mistake", FILL_MISTAKES)
+def test_mistakes_about_zeros(mistake: str) -> None:
+    """The kernel has a finding, or another result."""
+    old, new = FILL_MISTAKES[mistake]
+    assert old in FILLED
+    kernel = ir.parse_kernel(FILLED.strip().replace(old, new) + "\n")
+
+    def is_wrong(n: int) -> bool:
+        x = np.arange(1, n + 1, dtype=np.float32)
+        result = ir.run(kernel, {"x": x}, {"n": n})
+        return bool(result.diagnostics) or result.arrays["y"].tolist() != (x + np.append(x, [0])[1:]).tolist()
+
+    assert any(is_wrong(n) for n in (4, 5, 8))
+
+
+FILL_VECTORS = """\
+@kernel(block=(4, 1, 1), grid=(1, 1, 1), warp_size=4)
+def k(x: Global[f32, 16], y: Global[f32, 16] | out):
+    tile = shared(f32, 16)
+    for j in vector(4):
+        memcpy_async(tile[4 * thread_id + j], x[4 * thread_id + j] if thread_id < 3 else f32(0.0))
+    pipeline_commit()
+    pipeline_wait_prior(0)
+    for j in range(4):
+        y[4 * thread_id + j] = tile[4 * thread_id + j]
+"""
+
+
+def test_whole_vectors_are_zeros() -> None:
+    x = np.arange(1, 17, dtype=np.float32)
+    result = ir.run(ir.parse_kernel(FILL_VECTORS), {"x": x})
+    assert not result.diagnostics
+    assert result.arrays["y"].tolist() == [*range(1, 13), 0, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code"),
+    [
+        ("if thread_id < 3", "if j < 3", "COPY_VALID"),
+        ("else f32(0.0)", "else f32(1.0)", "COPY_SOURCE"),
+        ("else f32(0.0)", "else f32(-0.0)", "COPY_SOURCE"),
+        ("else f32(0.0)", "else x[0]", "COPY_SOURCE"),
+        (
+            "x[4 * thread_id + j] if thread_id < 3 else f32(0.0)",
+            "f32(0.0) if thread_id < 3 else x[4 * thread_id + j]",
+            "COPY_SOURCE",
+        ),
+        ("x[4 * thread_id + j] if", "x[2 * thread_id + j] if", "VECTOR_ALIGNMENT"),
+    ],
+)
+def test_zero_fill_of_another_form(old: str, new: str, code: str) -> None:
+    assert old in FILL_VECTORS
+    with pytest.raises(UserError) as caught:
+        ir.verify(ir.parse_kernel(FILL_VECTORS.replace(old, new)))
+    assert code in {d.code for d in caught.value.diagnostics}

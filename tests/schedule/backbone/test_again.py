@@ -1,11 +1,16 @@
 """Cheap values made again behind a sum: what is, and each reason against it alone."""
 
+# ruff: noqa: F821, UP037  (indices and sizes are names of the language)
+# pyright: basic, reportInvalidTypeForm=false, reportUndefinedVariable=false, reportIndexIssue=false, reportOperatorIssue=false
+# pyright: reportGeneralTypeIssues=false, reportCallIssue=false, reportAttributeAccessIssue=false
+
 from __future__ import annotations
 
 from dataclasses import replace
 
 import numpy as np
 
+from warploom import exp, f32, out, tensor
 from warploom.kernels.tensors import tensor_kernel
 from warploom.schedule.backbone import (
     Backbone,
@@ -14,12 +19,14 @@ from warploom.schedule.backbone import (
     Program,
     count_flops,
     evaluate,
+    kept_along_open_sums,
     made_again,
     open_sums,
     random_inputs,
     repeated,
     verify,
 )
+from warploom.schedule.frontend import TensorFunction
 
 SIZES = {"rows": 3, "columns": 5}
 
@@ -93,3 +100,38 @@ def test_nothing_is_kept_along_an_open_axis_that_is_summed_over() -> None:
     assert made_again(gathered) is gathered
     (rows,) = kernel.at_run_time(kernel.program(SIZES), {"rows": 1}).stages
     assert open_sums(rows) == frozenset() and made_again(rows) is rows
+
+
+@tensor
+def shared(X: f32["rows", "columns"], Y: out[f32["rows", "columns"]]):
+    top[r] = max(X[r, c], over=c)
+    d[r, c] = X[r, c] - top[r]
+    total[r] = sum(exp(d[r, c]), over=c)
+    Y[r, c] = exp(d[r, c]) / total[r]
+
+
+@tensor
+def scored(A: f32["rows", "4"], B: f32["columns", "4"], Y: out[f32["rows"]]):
+    s[r, c] = sum(A[r, k] * B[c, k], over=k)
+    top[r] = max(s[r, c], over=c)
+    Y[r] = sum(exp(s[r, c] - top[r]), over=c)
+
+
+def opened(function: TensorFunction) -> Backbone:
+    (stage,) = function.at_run_time(function.program(SIZES), {"columns": 1}, has_strides=True).stages
+    return stage
+
+
+def test_values_between_two_sums_are_in_the_loop_of_one_of_them() -> None:
+    """The distance `d` is used where the exponentials are summed up and, by one that does not wait for that sum, behind it."""
+    stage = opened(shared)
+    again = made_again(stage)
+    assert {i.name for i in again.instructions} - {i.name for i in stage.instructions} == {"load_X_2_2", "d_2"}
+    assert kept_along_open_sums(stage) is None
+    arrays = random_inputs(stage.regions, 1)
+    np.testing.assert_array_equal(evaluate(again, arrays, {})["Y"], evaluate(stage, arrays, {})["Y"])
+
+
+def test_sums_that_would_have_to_be_kept_along_an_open_axis_are_told() -> None:
+    kept = kept_along_open_sums(opened(scored))
+    assert kept is not None and kept.name == "s"

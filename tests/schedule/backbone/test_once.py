@@ -5,9 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from tests.schedule.choices.matrices import gated
 
 from warploom.kernels.tensors import tensor_kernel
-from warploom.schedule.backbone import Access, Backbone, Instruction, Operator, evaluate, random_inputs, read_once, verify
+from warploom.schedule.backbone import (
+    Access,
+    Backbone,
+    Instruction,
+    Operator,
+    evaluate,
+    matrix_tiles,
+    random_inputs,
+    read_once,
+    verify,
+    widened,
+)
 
 
 def softmax() -> Backbone:
@@ -50,6 +62,12 @@ def test_other_elements_and_other_axes_stay_apart() -> None:
     ):
         stage = changed(second, other)
         assert read_once(stage) is stage
+
+
+def test_two_products_read_their_common_factor_apart() -> None:
+    (stage,) = gated.program({"m": 16, "n": 16, "k": 16}, matrix_tiles(("f16",))).stages
+    assert read_once(stage) is stage
+    assert len(loads(widened(stage, ("f16",)))) == 4
 
 
 def test_what_the_kernel_stores_to_is_read_again() -> None:

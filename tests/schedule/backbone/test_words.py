@@ -124,6 +124,13 @@ def test_words_of_bf16_have_two(tmp_path: Path) -> None:
     assert count_flops(Program("words", (after,), after.regions)) == count_flops(Program("bf16", (before,), before.regions))
 
 
+def test_slow_words_are_for_factors_that_few_products_use(tmp_path: Path) -> None:
+    """Both are used at least 16 times, one fewer times, or the words are of another type."""
+    for m, n, slow, is_kept in ((16, 17, "bf16", True), (15, 17, "bf16", False), (17, 15, "bf16", False), (16, 17, "i8", False)):
+        before = stage(tmp_path, FLOATS, {"m": m, "n": n, "k": 62})
+        assert (in_words(before, {"bf16"}, {slow}) is before) == is_kept
+
+
 def test_sums_of_bf16_that_keep_their_order_stay(tmp_path: Path) -> None:
     """And those of other floats, of an odd number of products, on machines without the instructions."""
     before = stage(tmp_path, FLOATS)

@@ -1,4 +1,5 @@
-"""Small products of matrices of each kind of factors, decided as descents begin: blocks of one or two warps, or of one group."""
+"""Small products of matrices of each kind of factors, decided as descents begin: blocks of one or two warps, or of one group; and
+two products that share a factor (SwiGLU)."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from functools import cache
 from warploom.core import bf16, e4m3, f16, f32, f64, i8, i32, tf32
 from warploom.schedule.backbone import Backbone, widened
 from warploom.schedule.choices import KernelSpace, kernel_space
-from warploom.schedule.frontend import TensorFunction, out, tensor
+from warploom.schedule.frontend import TensorFunction, exp, out, tensor
 from warploom.schedule.nest import Nest
 from warploom.schedule.targets import target
 from warploom.solve.space import Candidate
@@ -55,6 +56,13 @@ def small_floats(A: e4m3["m", "k"], B: e4m3["n", "k"], C: out[f32["m", "n"]]):
 @tensor
 def along_sums(A: f16["m", "k"], B: f16["n", "k"], bias: f32["n"], C: out[f16["m", "n"]]):
     C[m, n] = f16(max(sum(f32(A[m, k]) * f32(B[n, k]), over=k) + bias[n], 0))
+
+
+@tensor
+def gated(X: f16["m", "k"], G: f16["k", "n"], U: f16["k", "n"], Y: out[f16["m", "n"]]):
+    gate[m, n] = sum(f32(X[m, k]) * f32(G[k, n]), over=k)
+    up[m, n] = sum(f32(X[m, k]) * f32(U[k, n]), over=k)
+    Y[m, n] = f16(gate[m, n] / (1 + exp(-gate[m, n])) * up[m, n])
 
 
 FUNCTIONS: dict[str, TensorFunction] = {

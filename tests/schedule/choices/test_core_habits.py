@@ -15,6 +15,7 @@ from warploom.schedule.backbone import Backbone, Operator, added_products, cpu_t
 from warploom.schedule.bound import Bound
 from warploom.schedule.choices import Features, KernelSpace, kernel_space
 from warploom.schedule.choices.core_habits import core_habits
+from warploom.schedule.choices.inputs import leaves_caches
 from warploom.schedule.choices.kernel import CPU_ORDER
 from warploom.schedule.cpu import c_source
 from warploom.schedule.frontend import sharing_passes
@@ -38,30 +39,105 @@ def around_products(nest: Nest) -> list[tuple[str, int]]:
     return [(x.kind.value, x.size) for x in loops if x.kind in (Kind.UNROLL, Kind.VECTOR) and x.size > 1]
 
 
-@pytest.mark.parametrize(("way", "rows", "vectors"), [(0, 6, 2), (2, 4, 2), (4, 2, 4), (5, 4, 2)])
+@pytest.mark.parametrize(("way", "rows", "vectors"), [(0, 6, 2), (1, 6, 2), (2, 12, 1)])
 def test_rows_and_vectors_of_a_product_stay_in_registers(way: int, rows: int, vectors: int) -> None:
     backbone = stage_of(tensor_kernel("matmul"), {"m": 48, "n": 64, "k": 12})
     space = kernel_space(backbone, CPU)
     nest = first(space, space.usually(space.root(), lambda _: False, way))
     found = around_products(nest)
     assert found[-1][0] == "vector"
-    assert {("unroll", rows), ("unroll", vectors)} <= set(found)
+    assert {("unroll", n) for n in (rows, vectors) if n > 1} <= set(found)
     check(backbone, nest)
 
 
+def steps_of(nest: Nest) -> list[str]:
+    """The loops around a product that are no registers, outermost first."""
+    found = [around for s, around in statements(nest.body) if isinstance(s, Compute) and s.operator is Operator.FMA]
+    return [x.name for x in max(found, key=len) if x.kind not in (Kind.UNROLL, Kind.VECTOR)]
+
+
 def test_the_factor_that_all_rows_use_is_copied_in_slices() -> None:
-    """Each slice serves all rows, which read the other factor where it lies; what is added comes behind the sum."""
-    space = alone(stage_of(KERNELS["gemm"], {"m": 48, "n": 128, "k": 12}))
+    """Each slice serves all rows, which read the other factor where it lies and take all vectors of the slice; what is added
+    comes behind the sum."""
+    space = alone(stage_of(KERNELS["gemm"], {"m": 24, "n": 256, "k": 512}))
     nest = first(space, space.usually(space.root(), lambda _: False))
     assert [b.name for b in nest.buffers if b.space is Space.SHARED] == ["tmp_load_B"]
     found = list(statements(nest.body))
     copies = [around for x, around in found if isinstance(x, Load) and nest.buffers[x.memory.buffer].name == "B"]
-    assert [x.name[0] + x.kind.value[0] for x in copies[0]] == ["nl", "kl", "kl", "nl", "nu", "nv"]
-    (steps,) = [around for x, around in found if isinstance(x, Compute) and x.operator is Operator.FMA and len(around) == 9]
-    assert [x.name for x in steps[:6]] == ["n0", "n1", "m0", "m1", "k0", "k1"]
+    assert [x.name[0] + x.kind.value[0] for x in copies[0]] == ["nl", "kl", "nl", "nu", "nv"]
+    assert steps_of(nest) == ["n0", "m0", "n1", "k0"]
     added = [around for x, around in found if isinstance(x, Load) and nest.buffers[x.memory.buffer].name == "C"]
     assert not any(x.name[0] == "k" for x in added[0])
+    verify(nest)
+
+
+def test_a_factor_that_fits_is_read_where_it_lies() -> None:
+    """Rows take all of its vectors, and the first way copies nothing."""
+    space = alone(stage_of(KERNELS["gemm"], {"m": 48, "n": 128, "k": 12}))
+    nest = first(space, space.usually(space.root(), lambda _: False))
+    assert not any(b.space is Space.SHARED for b in nest.buffers)
+    assert steps_of(nest) == ["m0", "n0", "k0"]
     check(space.backbone, nest)
+
+
+def copied(name: str, sizes: dict[str, int]) -> list[bool]:
+    """By way: whether slices of a factor are around all rows, whom a copy of one serves."""
+    space = alone(stage_of(KERNELS[name] if name in KERNELS else tensor_kernel(name), sizes))
+    ways = [{(space.names.text(c, a), v) for c, a, v in way} for way in core_habits(space.objects, space.target)]
+    total = "sum" if name == "matmul_i8" else "mad"
+    return [(f"order({total}.n0, {total}.m0)", "OUTER") in way for way in ways]
+
+
+def test_half_of_the_ways_of_a_factor_that_fits_copy_it() -> None:
+    assert copied("gemm", {"m": 48, "n": 128, "k": 128}) == [False, True] * 3
+
+
+def test_a_factor_larger_than_half_of_the_second_cache_is_copied() -> None:
+    assert CPU.shared_bytes < 4 * 512 * 512
+    assert all(copied("gemm", {"m": 48, "n": 512, "k": 512}))
+
+
+def test_a_factor_that_lies_across_is_copied() -> None:
+    assert all(copied("linear_relu", {"m": 128, "n": 32, "k": 32}))
+
+
+@pytest.mark.parametrize("name", ["matmul_i8", "matmul_bf16"])
+def test_factors_of_another_type_than_their_products_are_copied(name: str) -> None:
+    assert all(copied(name, {"m": 48, "n": 64, "k": 16}))
+
+
+def test_slices_are_as_wide_as_their_room_and_leave_nothing_in_padding() -> None:
+    """768 columns in tiles of two vectors: 48 panels of 48 KiB, of which 256 KiB hold four; the sum has no padding either."""
+    space = alone(stage_of(KERNELS["gemm"], {"m": 768, "n": 768, "k": 768}))
+    sizes = {space.names.text(c, a): int(v) for c, a, v in core_habits(space.objects, space.target)[0] if c == "size"}
+    assert sizes == {"size(m1)": 1, "size(m2)": 6, "size(n1)": 4, "size(n2)": 2, "size(n3)": 8, "size(k1)": 1}
+
+
+def test_rows_of_a_product_of_tensors_lie_next_to_each_other() -> None:
+    """B[r, q, i] sums A[r, q, s] * C[s, i]: a tile has rows of one r, and the next rows follow them in memory."""
+    space = alone(stage_of(KERNELS["doitgen"], {"r": 12, "q": 24, "p": 64}))
+    nest = first(space, space.usually(space.root(), lambda _: False))
+    assert ("unroll", 6) in around_products(nest)
+    assert steps_of(nest) == ["r0", "q0", "i0", "s0"]
+    check(space.backbone, nest)
+
+
+def test_several_threads_may_share_out_rows() -> None:
+    """One thread has one loop over the rows of all tiles."""
+    backbone = stage_of(KERNELS["gemm"], {"m": 48, "n": 512, "k": 512})
+    found = []
+    for cores in (1, 4):
+        space = kernel_space(backbone, replace(CPU, rates=replace(CPU.rates, cores=cores)))
+        found.append("size(m1)" in {space.names.text(c, a) for c, a, _ in core_habits(space.objects, space.target)[0]})
+    assert found == [True, False]
+
+
+@pytest.mark.parametrize(("registers", "m", "tile"), [(16, 768, ("6", "2")), (32, 768, ("14", "2")), (32, 128, ("8", "2"))])
+def test_rows_and_vectors_fill_the_registers_and_leave_little_in_padding(registers: int, m: int, tile: tuple[str, str]) -> None:
+    wide = replace(CPU, registers=registers, rates=replace(CPU.rates, cores=1))
+    space = kernel_space(stage_of(KERNELS["gemm"], {"m": m, "n": 512, "k": 512}), wide)
+    way = {space.names.text(c, a): v for c, a, v in core_habits(space.objects, wide)[0]}
+    assert (way["size(m2)"], way["size(n2)"]) == tile
 
 
 def test_vectors_lie_along_results_where_the_operand_lies_across() -> None:
@@ -222,12 +298,26 @@ def test_sums_fetch_rows_further_on() -> None:
     assert "__builtin_prefetch(X + " in c_source(nest).text
 
 
-@pytest.mark.parametrize(("rows", "is_far"), [(256, False), (8192, True)])
-def test_rows_from_memory_that_several_passes_read_follow_each_other(rows: int, is_far: bool) -> None:
-    space = kernel_space(stage_of(KERNELS["layer_norm"], {"rows": rows, "columns": 1024}), CPU)
-    habits = [(space.names.text(c, a), v) for c, a, v in core_habits(space.objects, CPU)[0]]
-    for habit in (("size(r1)", "1"), ("prefetch(layer_norm)", "0"), ("cache(store_Y)", "NONE")):
+@pytest.mark.parametrize(
+    ("rows", "near", "is_far"), [(256, 0, False), (8192, 0, True), (1024, 2 << 20, True), (1024, 4 << 20, False)]
+)
+def test_rows_from_memory_that_several_passes_read_follow_each_other(rows: int, near: int, is_far: bool) -> None:
+    """Caches that are no faster than memory count as memory."""
+    caches = tuple(replace(c, size_bytes=min(c.size_bytes, 64 << 20)) for c in CPU.rates.caches)
+    machine = replace(CPU, rates=replace(CPU.rates, caches=caches, near_bytes=near))
+    space = kernel_space(stage_of(KERNELS["layer_norm"], {"rows": rows, "columns": 1024}), machine)
+    habits = [(space.names.text(c, a), v) for c, a, v in core_habits(space.objects, machine)[0]]
+    for habit in (("size(r1)", "1"), ("prefetch(layer_norm)", "NEXT"), ("cache(store_Y)", "NONE")):
         assert (habit in habits) is is_far
+
+
+@pytest.mark.parametrize(("near", "expected"), [(1 << 20, [False, False, True]), (1 << 30, [False, False, False])])
+def test_what_the_next_stage_reads_stays_in_the_caches(near: int, expected: list[bool]) -> None:
+    """Scores and probabilities go to the next product; only its results leave the program."""
+    caches = tuple(replace(c, size_bytes=min(c.size_bytes, 1 << 30)) for c in CPU.rates.caches)
+    machine = replace(CPU, rates=replace(CPU.rates, caches=caches, near_bytes=near))
+    program = KERNELS["attention"].program({"n": 1024, "m": 1024, "d": 512}, cpu_tiles)
+    assert [leaves_caches(stage, machine) for stage in program.stages] == expected
 
 
 @pytest.mark.parametrize(("name", "is_open"), [("matmul", True), ("jacobi2d", False)])

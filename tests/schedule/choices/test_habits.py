@@ -6,6 +6,7 @@ import random
 
 import pytest
 from tests.schedule.choices import hand
+from tests.schedule.choices.matrices import gated
 from tests.schedule.choices.test_kernel_space import check
 
 from warploom.kernels.tensors import tensor_kernel
@@ -14,7 +15,7 @@ from warploom.schedule.backbone import Backbone, cuda_tiles, matrix_tiles, read_
 from warploom.schedule.bound import Bound
 from warploom.schedule.choices import Features, KernelSpace, kernel_space, objects_of
 from warploom.schedule.choices.habits import habits
-from warploom.schedule.cost.time import modelled
+from warploom.schedule.cost.time import modelled, registers_of
 from warploom.schedule.nest import Kind, Load, Nest, Space, hardware_sizes, loops, products_of, statements, verify
 from warploom.schedule.search import KernelModel
 from warploom.schedule.targets import target
@@ -88,6 +89,18 @@ def test_tiles_have_as_many_copies_as_fit_a_block(arch: str, copies: int) -> Non
     nest = first(space, space.usually(space.root(), lambda _: False, 0))
     assert verify(nest) == ()
     assert [b.copies for b in nest.buffers if b.space is Space.SHARED] == [copies] * 2
+
+
+def test_two_products_of_one_kernel_follow_each_other() -> None:
+    """SwiGLU: each product copies its own tiles ahead, all totals stay in registers, and the rest takes one value at a time."""
+    (stage,) = gated.program(dict.fromkeys("mnk", 4096), matrix_tiles(SM_90.matrices)).stages
+    space = kernel_space(widened(read_once(stage), SM_90.matrices), SM_90)
+    nest = first(space, space.usually(space.root(), lambda _: False, 0))
+    assert verify(nest) == ()
+    assert len(products_of(nest)) == 2
+    assert [x.stages for x in loops(nest.body) if x.stages > 1] == [3, 3]
+    assert registers_of(nest) < 200
+    assert modelled(nest, SM_90).time_ms < 1.2
 
 
 def test_habits_left_out_are_open() -> None:

@@ -68,6 +68,13 @@ def test_words_of_cpp_are_no_names() -> None:
     assert "\nfriend_2(const float* __restrict__ throw_2, float* __restrict__ fmaf_2, float alpha)\n" in text
 
 
+def test_kernels_are_not_named_like_functions_of_cuda() -> None:
+    nest = nests.axpy().nest
+    x, y = nest.buffers
+    text = cuda_kernel(replace(nest, name="norm", buffers=(replace(x, name="j1"), y))).text
+    assert "\nnorm_2(const float* __restrict__ j1, " in text
+
+
 def test_offsets_are_sums() -> None:
     """Negative strides, 64 bits only where 32 do not suffice, a test of each end where an index has 64."""
     loops = {n: Loop(n, name, Kind.LOOP, 1 << 20, ()) for n, name in enumerate("ij")}

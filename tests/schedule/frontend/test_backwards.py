@@ -40,5 +40,5 @@ def test_sums_of_sizes_and_sizes_at_run_time() -> None:
     X = np.random.default_rng(0).random(9).astype(np.float32)
     made = evaluate_program(palindromes.program({"n": 4}), {"X": X})
     np.testing.assert_array_equal(made["Y"], X[:4] - X[:4:-1])
-    with pytest.raises(UserError, match=r"RUN_TIME_SIZE.*indices that run over m, which is known at run time"):
+    with pytest.raises(UserError, match=r"RUN_TIME_SIZE.*m, which is known at run time, in no index"):
         flipped.at_run_time(flipped.program({"m": 3, "n": 2}), {"m": 1})

@@ -287,6 +287,14 @@ def product_of_rows(A: f32["m", "n"], y: out[f32["m"]]):
     y[i] = np.dot(A[i], A[i])
 
 
+def root_of_sums(A: f32["m"], y: out[f32["m"]]):
+    y[i] = A[i] * rsqrt(A[i] + 1)
+
+
+def half_of_an_unknown_size(A: f32["m"], y: out[f32["m"]]):
+    y[i] = where(i < size_m // 2, A[i], 0)
+
+
 def empty_array(A: f32["m"], y: out[f32["m - 4"]]):
     y[i] = A[i]
 
@@ -308,6 +316,8 @@ EXPECTED = [
         r"Write sum\(A\[i, k\] \* B\[k, j\], over=k\).",
         "np.dot",
     ),
+    (root_of_sums, "CALL", "expected one of .*, got rsqrt, which is one over a square root", r"Write 1 / sqrt\(x\).", "rsqrt"),
+    (half_of_an_unknown_size, "UNKNOWN_NAME", "unknown name 'size_m'", "Declare it .*", "size_m"),
     (other_function, "CALL", "expected one of exp, .*, got len", "Write the arithmetic out.", "len"),
     (rank, "RANK", r"expected 2 indices of A\[m, n\], got 1", "Give one index per axis.", "A[i]"),
     (rank_of_target, "RANK", r"expected 1 indices of y\[m\], got 2", "Give one index per axis.", "y[i, j]"),

@@ -1,7 +1,7 @@
 """cp.async and ldmatrix in proofs: what is copied, when it is there, who touches it meanwhile."""
 
 import pytest
-from tests.async_programs import DOUBLE, MISTAKES, double
+from tests.async_programs import DOUBLE, FILL_MISTAKES, FILLED, MISTAKES, double, neighbours
 from tests.synth.compiled.programs import body, proved
 from tests.synth.kernels import parse, sketch_of
 
@@ -134,3 +134,11 @@ def test_a_turned_matrix_load_gives_halves_of_a_column() -> None:
 def test_double_buffers_of_sketches_as_compiled(mistake: str, verdict: str) -> None:
     kernel = parse(DOUBLE, *([MISTAKES[mistake][:2]] if mistake else []))
     assert prove_compiled(sketch_of(kernel, double, {"n": 2}), {}, instances=({"n": 2},)).verdict == verdict
+
+
+@pytest.mark.skipif(not toolchain_available(), reason="needs NVRTC")
+@pytest.mark.parametrize("mistake", ["", "zeros for the last element", "no wait", "no barrier", "no zeros where nobody copies"])
+def test_zeros_of_sketches_as_compiled(mistake: str) -> None:
+    kernel = parse(FILLED, *([FILL_MISTAKES[mistake]] if mistake else []))
+    found = prove_compiled(sketch_of(kernel, neighbours, {"n": 6}), {}, instances=({"n": 6}, {"n": 8}))
+    assert found.verdict == ("refuted" if mistake else "proved")

@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from tests.async_programs import DOUBLE, MISTAKES, conditional_programs, double, programs
+from tests.async_programs import (
+    DOUBLE,
+    FILL_MISTAKES,
+    FILLED,
+    MISTAKES,
+    VALID,
+    conditional_programs,
+    double,
+    neighbours,
+    programs,
+)
 from tests.synth.kernels import parse, sketch_of
 
 from warploom.core.linear import variable
@@ -26,6 +36,11 @@ def refusal(kernel: Kernel) -> str:
 
 def test_random_programs() -> None:
     for kernel, is_wrong in programs(60):
+        assert refusal(kernel).startswith("a possible race: expected ") == is_wrong
+
+
+def test_random_programs_with_zero_fill() -> None:
+    for kernel, is_wrong in programs(40, VALID):
         assert refusal(kernel).startswith("a possible race: expected ") == is_wrong
 
 
@@ -100,3 +115,15 @@ def test_a_copy_under_a_condition_on_sizes_is_lifted() -> None:
 def test_conditions_that_are_not_followed(old: str, new: str, reason: str) -> None:
     kernel = parse(TAIL, (old, new))
     assert reason in refusal(kernel)
+
+
+def test_zeros_behind_the_last_element_are_lifted() -> None:
+    kernel = parse(FILLED)
+    result = lift(sketch_of(kernel, neighbours, {"n": 6}), kernel)
+    assert (result.verdict, result.domain) == ("proved", "real sums reordered; every n from 0 to 2147483641")
+
+
+@pytest.mark.parametrize("mistake", FILL_MISTAKES)
+def test_mistakes_about_zeros(mistake: str) -> None:
+    kernel = parse(FILLED, FILL_MISTAKES[mistake])
+    assert lift(sketch_of(kernel, neighbours, {"n": 6}), kernel).verdict == "refuted"

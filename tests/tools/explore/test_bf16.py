@@ -68,7 +68,7 @@ def test_a_verdict_says_whose_sums_they_are(target: object) -> None:
 def test_results_are_compared_as_what_they_are(target: object) -> None:
     program = program_of(products, options(target=target))
     data = data_for(program, None, 0)
-    assert data.in_bf16 == {"A", "B", "C"} and data.outputs["C"].dtype == np.float32
+    assert (data.content, data.tolerance, data.in_bf16) == ("whole", 0.0, frozenset()) and data.outputs["C"].dtype == np.float32
     nests = [i.nest for i in nests_of(program)]
     assert check_cpu(program, nests, data, 1).verdict == "tested"
     other = replace(data, outputs={"C": data.outputs["C"] * 1.02})

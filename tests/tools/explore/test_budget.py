@@ -130,7 +130,7 @@ def test_other_threads_are_not_rung() -> None:
 
 
 def _raises(error: BaseException) -> Callable[..., Checked]:
-    def check(*arguments: object) -> Checked:
+    def check(*_: object, **__: object) -> Checked:
         raise error
 
     return check
@@ -196,7 +196,7 @@ def test_a_late_check_is_made_again_in_the_time_of_the_proof(is_time_left: bool,
     spent = 0.0
     checks = [OutOfTimeError(), Checked("tested", 7)]
 
-    def check(*_: object) -> Checked:
+    def check(*_: object, **__: object) -> Checked:
         if isinstance(found := checks.pop(0), BaseException):
             raise found
         return found

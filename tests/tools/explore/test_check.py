@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -16,7 +17,7 @@ from warploom.schedule.targets import Target, target
 from warploom.solve.space import Candidate
 from warploom.tools.explore import check
 from warploom.tools.explore.check import check_cuda
-from warploom.tools.explore.shortened import shortened, small_sizes
+from warploom.tools.explore.shortened import program_at, shortened, small_sizes
 
 SIZES = {"matvec": {"m": 4096, "n": 1000}, "axpy": {"n": 1 << 20}, "matvec_t": {"m": 512, "n": 4096}}
 
@@ -54,6 +55,23 @@ def test_results_are_tested(name: str) -> None:
     assert checked.verdict == "tested" and checked.sizes is not None and dict(checked.sizes) != sizes
     small = small_sizes(sizes, program, [shortened(program.stages[0], found, 2, 3)])
     assert all(small[n] <= sizes[n] for n in sizes)
+
+
+@pytest.mark.parametrize("change", ["another form", "another stage"])
+def test_a_program_of_another_form_does_not_carry_over(change: str) -> None:
+    kernel = tensor_kernel("axpy")
+    sizes = kernel.sizes_with(SIZES["axpy"])
+    program = kernel.program(sizes, cuda_tiles)
+    (stage,) = program.stages
+    sizes_of = [shortened(stage, implementation("axpy", 0), 2, 3)]
+    assert program_at(kernel, sizes, program, sizes_of)[0]["n"] < sizes["n"]
+    if change == "another form":
+        renamed = replace(stage, instructions=tuple(replace(i, name=i.name + "_") for i in stage.instructions))
+        other = replace(program, stages=(renamed,))
+    else:
+        other, sizes_of = replace(program, stages=(stage, stage)), [*sizes_of, *sizes_of]
+    with pytest.raises(UserError, match="takes another form at a small size"):
+        program_at(kernel, sizes, other, sizes_of)
 
 
 def test_a_launch_that_faults_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ def _refuse(*_: object) -> NoReturn:
 
 @pytest.fixture
 def no_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(explore_data, "random_inputs", _refuse)
+    monkeypatch.setattr(explore_data, "inputs_of", _refuse)
     monkeypatch.setattr(TensorKernel, "reference", _refuse)
     monkeypatch.setattr(explore_data, "evaluate_program", _refuse)
 

@@ -43,7 +43,29 @@ def all_of(x: f32["n"], z: out[f32["n"]]):
     z[i] = x[i] + sum(x[j], over=j)
 
 
+@tensor
+def smoothed(x: f32["n + 2"], z: out[f32["n"]]):
+    z[i] = x[i] + x[i + 1] + x[i + 2]
+
+
+@tensor
+def shorter(x: f32["n"], z: out[f32["n - 1"]]):
+    z[i] = x[i] + x[i + 1]
+
+
+@tensor
+def averaged(x: f32["n"], z: out[f32["n"]]):
+    z[i] = x[i] / n
+
+
 Made = tuple[Backbone, CudaKernel]
+STENCIL = """
+extern "C" __global__ void smoothed(const float* x, float* z, int n)
+{
+    const int i = blockIdx.x * 32 + threadIdx.x;
+    if (i < n) z[i] = x[i] + x[i + 1] + x[i + 2];
+}
+"""
 BODY = """
 extern "C" __global__ void doubled(const float* x, float* z, int n)
 {
@@ -125,6 +147,7 @@ MADE = {
     "multiples": (doubled, BARE, 32, 32, 64),
     "half a tile": (doubled, BODY, 32, 32, 16),
     "wide": (wide, WIDE, 1, 256, 1, 256),
+    "stencil": (smoothed, STENCIL, 32, 32),
 }
 
 
@@ -150,6 +173,7 @@ def proof_of(stage: Backbone, kernel: CudaKernel) -> CompiledProof:
         ("multiples", "every multiple n of 64 up to 1073733632"),
         ("half a tile", "every multiple n of 16 up to 1073733632"),
         ("wide", "every rows from 1 up to 65535"),
+        ("stencil", "every n from 1 up to 1073733632"),
     ],
 )
 def test_every_size_is_proved(name: str, domain: str) -> None:
@@ -190,10 +214,31 @@ def test_every_size_is_proved(name: str, domain: str) -> None:
         ("half a tile", "i < n", "true"),
         ("half a tile", "i < n", "i / 32 * 32 + 32 <= n"),
         ("wide", "(long long)blockIdx.y * 65536", "blockIdx.y * 131072u / 2"),  # leaves its word
+        ("stencil", "x[i + 2]", "x[i + 3]"),
+        ("stencil", "x[i + 2]", "x[i + 1]"),
+        ("stencil", "x[i + 2]", "(i + 2 < n ? x[i + 2] : 0.0f)"),  # the last two elements
+        ("stencil", "i < n", "i < n + 1"),
+        ("stencil", "i < n", "i < n - 1"),
     ],
 )
 def test_planted_bugs_are_not_proved(name: str, right: str, wrong: str) -> None:
     assert proof(name, right, wrong).verdict == "unchecked"
+
+
+def test_an_array_that_is_longer_than_its_axis_is_as_long_as_it_is() -> None:
+    """The same kernel over an array of n + 1 elements, the last of which it reads behind the end."""
+    stage, kernel = by_hand(smoothed, STENCIL, 32, 32)
+    x, z = stage.regions
+    assert x.run_time is not None and x.run_time.more == 2
+    short = replace(stage, regions=(replace(x, run_time=replace(x.run_time, more=1), shape=(x.shape[0] - 1,)), z))
+    assert proof_of(short, kernel).verdict == "unchecked"
+
+
+def test_axes_of_other_lengths_and_sizes_as_numbers_are_not_proved() -> None:
+    stage, kernel = by_hand(shorter, BODY.replace("i < n", "i + 1 < n").replace("x[i] + x[i]", "x[i] + x[i + 1]"), 32, 32)
+    assert "expected as many iterations of i as its size, got n - 1" in proof_of(stage, kernel).reason
+    stage, kernel = by_hand(averaged, BODY.replace("x[i] + x[i]", "x[i] / n"), 32, 32)
+    assert "expected no size as a number, got n" in proof_of(stage, kernel).reason
 
 
 def test_a_class_of_other_sizes_is_not_proved() -> None:

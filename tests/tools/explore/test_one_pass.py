@@ -23,7 +23,7 @@ from warploom.schedule.cuda import CudaKernel, Options, cuda_kernel, interpret_a
 from warploom.schedule.online import online
 from warploom.schedule.targets import target
 from warploom.tools.cli import cli
-from warploom.tools.explore.one_pass import before_search, decided, in_one_pass, tiles_of, without_online
+from warploom.tools.explore.one_pass import before, before_search, decided, in_one_pass, tiles_of
 from warploom.tools.explore.proof import prove_kernel
 
 needs_compiler = pytest.mark.skipif(not toolchain_available(), reason="the extra `cuda` is not installed")
@@ -105,7 +105,7 @@ def test_the_tile_is_a_decision() -> None:
     assert decided(in_one_pass(program, {"online": "8"}).stages[0]) == {"online": "8"}
     assert decided(in_one_pass(program, {"log_sum_exp/online": "16"}).stages[0]) == {"online": "16"}
     assert tiles_of(stage) == ["NO", "8", "16", "32"]
-    assert without_online({"online": "8", "a/online": "8", "size(i0)": "2"}) == {"size(i0)": "2"}
+    assert before({"online": "8", "a/online": "8", "size(i0)": "2"}, "online") == {"online": "8", "a/online": "8"}
     assert in_one_pass(program_of(softmax, {"n": 2, "m": 64}), {}).stages[0].rewritten is None
 
 

@@ -2,7 +2,7 @@
 
 # ruff: noqa: F821  (indices and sizes are names of the language)
 # pyright: basic, reportInvalidTypeForm=false, reportUndefinedVariable=false, reportIndexIssue=false, reportOperatorIssue=false
-# pyright: reportGeneralTypeIssues=false, reportCallIssue=false
+# pyright: reportGeneralTypeIssues=false, reportCallIssue=false, reportAttributeAccessIssue=false
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -12,18 +12,20 @@ import pytest
 from tests.tools.explore.test_check import implementation_of
 from tests.tools.explore.test_run_time import HAS_CUDA, code_of, with_one_more, without_guards
 
-from warploom import f32, out, tensor
+from warploom import exp, f32, out, tensor
 from warploom.core import UnsupportedError
 from warploom.core.linear import Linear
 from warploom.kernels.tensors import tensor_kernel
 from warploom.schedule.backbone import Program, RunTimeSize, at_sizes, cuda_tiles
 from warploom.schedule.calls import all_open, pack_cuda, spread_nest, unpack_cuda
+from warploom.schedule.choices import KernelSpace
 from warploom.schedule.cpu import c_source, plain_nest
 from warploom.schedule.cuda import Options, cuda_kernel
 from warploom.schedule.frontend import TensorFunction
 from warploom.schedule.nest import Kind, Load, Loop, Memory, Nest, Node, Rows, Store, Trips, at_run_time, text, verify
 from warploom.schedule.targets import target
 from warploom.tools.explore.check import Checked, _interpreted  # pyright: ignore[reportPrivateUsage]
+from warploom.tools.explore.options import KernelOptions, program_of
 from warploom.tools.explore.proof import prove_kernels
 
 SIZES = {"m": 64, "n": 64, "k": 64}
@@ -165,13 +167,13 @@ def test_strides_of_several_sizes(function: TensorFunction) -> None:
 
 
 @tensor
-def padded(A: f32["m", "n"], C: out[f32["m", "n - 1"]]):
-    C[i, j] = A[i, j + 1]
+def halves(A: f32["m", "2 * n"], C: out[f32["m", "n"]]):
+    C[i, j] = A[i, j]
 
 
 @tensor
 def numbered(A: f32["m", "n"], C: out[f32["m", "n"]]):
-    C[i, j] = A[i, j] * n
+    C[i, j] = A[i, j] * (n / 2)
 
 
 @tensor
@@ -182,8 +184,8 @@ def shifted(A: f32["m", "n"], B: f32["8", "n"], C: out[f32["m", "n"]]):
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (padded, "expected n, which is known at run time, as a whole size of arrays only: axis 1 of 'C' has n - 1 elements"),
-        (numbered, "expected n, which is known at run time, in no value, got it as a number"),
+        (halves, "or a sum of it and a number, as sizes of arrays only: axis 1 of 'A' has 2*n elements"),
+        (numbered, "or a sum of it and a number, as a number, got another one"),
         (shifted, "expected 'B' at the indices that run over n, which is known at run time"),
     ],
     ids=lambda f: getattr(f, "name", ""),
@@ -191,5 +193,35 @@ def shifted(A: f32["m", "n"], B: f32["8", "n"], C: out[f32["m", "n"]]):
 def test_sizes_in_the_way_beside_strides(function: TensorFunction, message: str) -> None:
     program = function.program({"m": 16, "n": 16})
     assert code_of(lambda: function.at_run_time(program, {"n": 1}, has_strides=True)) == "RUN_TIME_SIZE"
-    with pytest.raises(Exception, match=message.replace("(", r"\(")):
+    with pytest.raises(Exception, match=message.replace("(", r"\(").replace("*", r"\*")):
         function.at_run_time(program, {"n": 1}, has_strides=True)
+
+
+@tensor
+def scored(A: f32["m", "4"], B: f32["n", "4"], Y: out[f32["m"]]):
+    s[i, j] = sum(A[i, k] * B[j, k], over=k)
+    top[i] = max(s[i, j], over=j)
+    Y[i] = sum(exp(s[i, j] - top[i]), over=j)
+
+
+@tensor
+def shared(X: f32["m", "n"], Y: out[f32["m", "n"]]):
+    top[i] = max(X[i, j], over=j)
+    total[i] = sum(exp(X[i, j] - top[i]), over=j)
+    Y[i, j] = exp(X[i, j] - top[i]) / total[i]
+
+
+def options_of(function: TensorFunction) -> KernelOptions:
+    return KernelOptions(target=target("sm_90"), sizes={}, run_time=dict.fromkeys(function.sizes, 1), threads=1)
+
+
+def test_values_that_would_have_to_be_kept_are_told_at_their_place() -> None:
+    assert code_of(lambda: program_of(scored, options_of(scored))) == "RUN_TIME_SIZE"
+    with pytest.raises(Exception, match=r"expected values along j, whose length is known at run time, that can be made again"):
+        program_of(scored, options_of(scored))
+
+
+def test_equal_expressions_on_both_sides_of_a_sum() -> None:
+    (stage,) = program_of(shared, options_of(shared)).stages
+    space = KernelSpace(stage, target("sm_90"))
+    assert space.instance.root() is not None

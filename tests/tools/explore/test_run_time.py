@@ -57,22 +57,12 @@ def test_one_size_has_one_form() -> None:
 
 
 @tensor
-def scaled(X: f32["n"], y: out[f32["n"]]):
-    y[i] = X[i] / n
+def squared(X: f32["n"], y: out[f32["n"]]):
+    y[i] = X[i] + (n * n)
 
 
 @tensor
-def padded(X: f32["n"], y: out[f32["n"]]):
-    y[i] = pad(X, 0)[i - 1]
-
-
-@tensor
-def shorter(X: f32["n"], y: out[f32["n - 2"]]):
-    y[i] = X[i + 2]
-
-
-@tensor
-def longer(X: f32["n + 1"], y: out[f32["n"]]):
+def twice(X: f32["2 * n"], y: out[f32["n"]]):
     y[i] = X[i + 1]
 
 
@@ -81,9 +71,9 @@ def inner(X: f32["k", "n"], y: out[f32["n"]]):
     y[i] += X[k, i]
 
 
-@pytest.mark.parametrize("function", [scaled, padded, shorter, longer, inner], ids=lambda f: f.name)
+@pytest.mark.parametrize("function", [squared, twice, inner], ids=lambda f: f.name)
 def test_sizes_in_the_way(function: TensorFunction) -> None:
-    """A number, a shifted edge, an axis or an array of another length, a stride: each would need the value itself."""
+    """A number or an array of another length than a size and a number, and a stride: each would need the value itself."""
     program = function.program(dict.fromkeys(function.sizes, 64))
     assert code_of(lambda: function.at_run_time(program, {"n": 1})) == "RUN_TIME_SIZE"
 

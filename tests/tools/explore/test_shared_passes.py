@@ -74,7 +74,8 @@ def test_what_was_found_on_one_thread_is_judged_on_several(found: object, tmp_pa
     kept = tmp_path / "decisions.json"
     kept.write_text(json.dumps(dict(found.decisions)))  # type: ignore[attr-defined]
     line = replay_file("bicg", BICG, options(2), kept, Stopwatch(), lambda _: None).line
-    assert (line["verdict"], line["cases"]) == ("tested", sum(SIZES.values()))
+    sets = sum(line["data_sets"].values())
+    assert (line["verdict"], line["cases"]) == ("tested", sets * sum(SIZES.values()))
 
 
 @pytest.mark.skipif(find_compiler() is None, reason="no C compiler")

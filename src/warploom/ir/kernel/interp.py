@@ -26,6 +26,7 @@ from warploom.ir.kernel.races import GridStamps
 from warploom.ir.kernel.rewrite import map_index
 from warploom.ir.kernel.running import KernelRun
 from warploom.ir.kernel.verify import stored_arrays, verify
+from warploom.ir.kernel.waits import Event, NotingRun
 
 CHUNK_THREADS = 65536
 """Threads run together: enough to hide Python, few enough for the caches."""
@@ -42,6 +43,8 @@ class RunResult:
     """Each kind of problem once per place, with its first witness."""
     accesses: tuple[AccessCounts, ...] = ()
     """In the order in which they are first made, if they were asked for."""
+    events: tuple[Event, ...] = ()
+    """Events for which the blocks that are run first may wait, if it was asked for."""
 
 
 def run(
@@ -52,13 +55,15 @@ def run(
     *,
     check_races: bool = True,
     count_accesses: bool = False,
+    note_waits: bool = False,
 ) -> RunResult:
     """Runs a kernel without holes on the given arrays (left as they are); outputs not given start at zero.
 
     Arrays have the parameter's shape at `sizes` and its element type (vectors: component axis last; bf16: float32).
     UserError for holes, an ill-formed kernel, missing or ill-shaped arrays, missing sizes. Problems of the execution itself
     (`OUT_OF_BOUNDS`, `UNDEFINED_READ`, `RACE`, `DIVERGENT_SYNC`, `SHUFFLE_INACTIVE`, `DIVISION_BY_ZERO`, ...) are returned:
-    the thread goes on with 0 for a bad read, a bad store is skipped. count_accesses: what each access costs, too.
+    the thread goes on with 0 for a bad read, a bad store is skipped. count_accesses: what each access costs, too;
+    note_waits: what the first blocks may wait for.
     """
     _refuse_holes(kernel)
     verify(kernel)
@@ -87,13 +92,18 @@ def run(
     if problems:
         raise UserError(*problems)
     step = max(1, CHUNK_THREADS // kernel.threads)
+    events: tuple[Event, ...] = ()
     with np.errstate(all="ignore"):
         for first in range(0, blocks, step):
             count = min(step, blocks - first)
-            KernelRun(kernel, memory, sizes, arithmetic, findings, grid, first, count, check_races and kernel.threads > 1).run()
+            kind = NotingRun if note_waits and first == 0 else KernelRun
+            part = kind(kernel, memory, sizes, arithmetic, findings, grid, first, count, check_races and kernel.threads > 1)
+            part.run()
+            if isinstance(part, NotingRun):
+                events = tuple(part.events)
     shaped = {name: array.data.reshape(array.extents + array.data.shape[1:]) for name, array in memory.items()}
     accesses = tuple((findings.accesses or {}).values())
-    return RunResult(shaped, findings.counts, tuple(findings.diagnostics.values()), accesses)
+    return RunResult(shaped, findings.counts, tuple(findings.diagnostics.values()), accesses, events)
 
 
 def _refuse_holes(kernel: Kernel) -> None:

@@ -7,6 +7,7 @@ size, and so must the first element.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from math import gcd
@@ -29,6 +30,8 @@ from warploom.ir.kernel.nodes import (
     Shuffle,
     Stmt,
     Store,
+    ValueConst,
+    ValueSelect,
     Vote,
 )
 from warploom.ir.kernel.rewrite import map_index
@@ -45,10 +48,24 @@ def vector_type(dtype: DType, lanes: int) -> DType | None:
     return found
 
 
+def copy_source(store: Store) -> tuple[Read, IndexExpr] | None:
+    """The source of an asynchronous copy, and the condition without which it writes zeros; None for a value of another form."""
+    match store.value:
+        case Read() as read:
+            return read, IndexConst(True)
+        case ValueSelect(valid, Read() as read, ValueConst(number)) if str(number) in ("0", "0.0"):
+            return read, valid
+        case _:
+            return None
+
+
 def moved(loop: For) -> tuple[Store, Read] | None:
     """The store of a vector loop, and the read that it moves if it is a load; None for another body."""
     if len(loop.body) != 1 or not isinstance(store := loop.body[0], Store):
         return None
+    copied = copy_source(store) if store.is_async else None
+    if copied is not None:
+        return store, copied[0]
     return (store, store.value) if isinstance(store.value, Read) else (store, Read(store.array, store.index))
 
 
@@ -90,6 +107,10 @@ def vector_problem(loop: For, kernel: Kernel) -> tuple[str, str, str] | None:
     if is_load and ((target is None) == store.is_async or read.array != param.name):
         fix = "load into registers, or copy with memcpy_async to shared memory"
         return "VECTOR_BODY", f"expected registers as target of a vector load, got {store.array}", fix
+    copied = copy_source(store) if store.is_async else None
+    if copied is not None and any(p == IndexVar(loop.var) for p in _parts(copied[1])):
+        message = f"expected one condition for all elements of a copy, got one that depends on {loop.var}"
+        return "COPY_VALID", message, "let whole vectors be valid or not, or use range(...)"
     if (vector := vector_type(param.dtype, lanes)) is None:
         message = f"expected 2 or 4 elements of up to {MOST_BYTES} bytes together, got {lanes} of {param.dtype.name}"
         return "VECTOR_TYPE", message, "use fewer elements, or range(...)"
@@ -131,6 +152,20 @@ def aligned_shared(kernel: Kernel) -> dict[str, int]:
         if declared is not None and isinstance(loop.stop, IndexConst):
             found[declared.name] = max(found.get(declared.name, 0), declared.dtype.size_bytes * loop.stop.value)
     return found
+
+
+def shared_bytes(kernel: Kernel) -> int:
+    """Bytes of a block's arrays in shared memory, each behind the one before."""
+    aligned, end = aligned_shared(kernel), 0
+    for name, array in _shared(kernel).items():
+        end = shared_end(end, array.dtype.size_bytes, math.prod(array.shape), aligned.get(name, 0))
+    return end
+
+
+def shared_end(begin: int, element_bytes: int, elements: int, aligned: int) -> int:
+    """Where an array in shared memory ends that lies behind `begin`; `aligned`: bytes at a multiple of which it begins, or 0."""
+    alignment = max(element_bytes, aligned)
+    return -(-begin // alignment) * alignment + elements * element_bytes
 
 
 def alignment_text(kernel: Kernel) -> str:

@@ -52,7 +52,7 @@ from warploom.ir.kernel.nodes import (
     Vote,
     WaitCopies,
 )
-from warploom.ir.kernel.vectors import aligned_shared, vector_problem
+from warploom.ir.kernel.vectors import aligned_shared, copy_source, shared_end, vector_problem
 from warploom.ir.swizzle.kinds import kind_of
 from warploom.operations import FOLDS, OF_INTEGERS, PAIRS, WORD_OPERATIONS
 
@@ -459,9 +459,11 @@ class _Verifier:
     def copy(self, store: Store, dtype: DType | None) -> None:
         """Checks of an asynchronous copy beside those of a store."""
         inputs = {p.name for p in self.kernel.params if p.space == "global" and not p.is_output}
-        if not isinstance(store.value, Read) or store.value.array not in inputs:
+        source = copy_source(store)
+        if source is None or source[0].array not in inputs:
             message = "expected an element of an array in global memory that the kernel never stores to as source of memcpy_async"
-            self.wrong("COPY_SOURCE", f"{message}, got another value", "copy from an input, or store with =")
+            fix = "copy from an input, or zeros where a condition does not hold (`x[j] if valid else 0.0`), or store with ="
+            self.wrong("COPY_SOURCE", f"{message}, got another value", fix)
         if store.array not in shared_arrays(self.kernel):
             message = f"expected an array in shared memory as target of memcpy_async, got {store.array}"
             self.wrong("COPY_TARGET", message, "copy to an array made by shared, or store with =")
@@ -471,8 +473,8 @@ class _Verifier:
 
     def shared(self, name: str, element_bytes: int, elements: int) -> None:
         """Counts a shared array; the first one that does not fit is reported."""
-        before, alignment = self.shared_bytes, max(element_bytes, aligned_shared(self.kernel).get(name, 0))
-        self.shared_bytes = -(-before // alignment) * alignment + elements * element_bytes
+        before = self.shared_bytes
+        self.shared_bytes = shared_end(before, element_bytes, elements, aligned_shared(self.kernel).get(name, 0))
         if before <= STATIC_SHARED_BYTES < self.shared_bytes:
             most, got = STATIC_SHARED_BYTES, self.shared_bytes
             message = f"expected at most {most} bytes of shared memory in a block, got {got} with {name}"

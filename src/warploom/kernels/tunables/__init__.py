@@ -1,8 +1,8 @@
 """Families of the library's kernels with their parameters open: outputs per lane, warps per block, units of a word or of several.
 
 Takes a name such as `conv2d-3`, `mult64`, `ffm-64` or `aos-store-6`. Gives the `TunableSketch` of that name. Open `__init__.py`
-(the families by name), then `windows.py` (stencils and convolutions), `records.py` (arrays of structures) and
-`products.py` (products of polynomials).
+(the families by name), then `windows.py` (stencils and convolutions), `pipelines.py` (tiles in buffers), `records.py` (arrays of
+structures) and `products.py` (products of polynomials).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from warploom.core import Diagnostic, UserError
-from warploom.kernels.tunables import windows
+from warploom.kernels.tunables import pipelines, windows
 from warploom.kernels.tunables.products import MEMORIES, PAIR_SIZES, ffm, mult, of_a_field
 from warploom.kernels.tunables.records import TILE_SIZES, store, total, units
 from warploom.schedule.sketches import TunableSketch, Tuning
@@ -42,6 +42,9 @@ _FAMILIES = (
     _Family("conv1d-K", r"conv1d-(\d+)", range(2, 65), windows.conv1d, windows.of_a_line, windows.LINE_SIZES),
     _Family("stencil2d-K", r"stencil2d-(\d+)", range(2, 65), windows.stencil2d, windows.of_an_image, windows.IMAGE_SIZES),
     _Family("conv2d-K", r"conv2d-(\d+)", range(2, 65), windows.conv2d, windows.of_an_image, windows.IMAGE_SIZES),
+    _Family(
+        "lags-K", r"lags-(\d+)", range(32, 129, 32), pipelines.autocorrelation, pipelines.of_lags, pipelines.ROW_SIZES,
+    ),
     _Family("multN", r"mult(\d+)", range(32, 65, 32), mult, lambda _: {"memory": MEMORIES, "warps": windows.WARPS}, PAIR_SIZES),
     _Family("ffm-D", r"ffm-(\d+)", range(32, 1025, 32), ffm, of_a_field, PAIR_SIZES),
     _Family(

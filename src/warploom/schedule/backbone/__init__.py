@@ -4,15 +4,18 @@ Takes statements that `schedule.frontend` builds, or text. Gives a verified `Bac
 `nodes.py` first.
 """
 
-from warploom.schedule.backbone.again import made_again, open_sums
+from warploom.schedule.backbone.again import kept_along_open_sums, made_again, open_sums
+from warploom.schedule.backbone.bounded import Bounded, can_bound, evaluate_bounded
 from warploom.schedule.backbone.build import assemble, backbone, extents_of
 from warploom.schedule.backbone.counts import count_compulsory_bytes, count_flops
 from warploom.schedule.backbone.evaluate import evaluate, evaluate_program
+from warploom.schedule.backbone.exact import exact_whole, only_chooses
 from warploom.schedule.backbone.following import followers, named_by, needed, source_of, waits_for_sum
-from warploom.schedule.backbone.inputs import places_of, random_array, random_inputs
+from warploom.schedule.backbone.inputs import Content, inputs_of, marks_of, places_of, random_array, random_inputs, turns_of
 from warploom.schedule.backbone.joined import unlike
 from warploom.schedule.backbone.nodes import (
     MOST_AT_RUN_TIME,
+    MOST_BESIDE_SIZE,
     Access,
     Axis,
     AxisSum,
@@ -22,6 +25,7 @@ from warploom.schedule.backbone.nodes import (
     Dim,
     Extent,
     Instruction,
+    Mask,
     Operand,
     Operator,
     Parameter,
@@ -38,7 +42,15 @@ from warploom.schedule.backbone.once import read_once, repeated
 from warploom.schedule.backbone.operators import ARITY, COMPARING, FLOAT_ONLY, FREE, FUNCTIONS, REDUCING, ROWS, identity_of
 from warploom.schedule.backbone.parse import parse_backbone
 from warploom.schedule.backbone.products import added_products
-from warploom.schedule.backbone.programs import Program, at_sizes, run_time_sizes, stage_at
+from warploom.schedule.backbone.programs import (
+    Program,
+    at_sizes,
+    numbers_at_run_time,
+    open_lengths,
+    run_time_sizes,
+    run_time_values,
+    stage_at,
+)
 from warploom.schedule.backbone.running import reads_running, running, serial_axes
 from warploom.schedule.backbone.symbolic import Elements, evaluate_terms
 from warploom.schedule.backbone.symmetric import Symmetry, symmetry_of
@@ -71,20 +83,23 @@ from warploom.schedule.backbone.window import (
     points_of,
     reduced,
     repetition,
+    stores_all,
     uses_of,
 )
 from warploom.schedule.backbone.words import in_words
 
 __all__ = [
-    "ARITY", "COMPARING", "FLOAT_ONLY", "FREE", "FUNCTIONS", "MOST_AT_RUN_TIME", "REDUCING", "ROWS", "Access", "Axis",
-    "AxisSum", "AxisUse", "Backbone", "Carry", "Constant", "Dim", "Elements", "Extent", "Instruction", "Levels",
-    "NoWindowError", "Operand", "Operator", "Parameter", "Position", "Previous", "Program", "Region", "Repetition", "Result",
-    "Rewritten", "Role", "RunTimeSize", "Scope", "Symmetry", "TilePolicy", "TileTable", "Tiles", "Use", "Window",
-    "access_text", "added_products", "assemble", "at_sizes", "axis_sum_text", "backbone", "backbone_text",
-    "count_compulsory_bytes", "count_flops", "count_stored", "cpu_tiles", "cuda_tiles", "evaluate", "evaluate_program",
-    "evaluate_terms", "evaluate_window", "extents_of", "followers", "identity_of", "in_words", "joined_repetition",
-    "made_again", "matrix_factors", "matrix_of", "matrix_tiles", "moved", "named_by", "needed", "no_tiles", "open_sums",
-    "operand_text", "paper_tiles", "parse_backbone", "places_of", "points_of", "random_array", "random_inputs", "read_once",
-    "reads_running", "reduced", "repeated", "repetition", "run_time_sizes", "running", "serial_axes", "source_of", "stage_at",
-    "symmetry_of", "tiled_sums", "tilings", "unlike", "uses_of", "verify", "waits_for_sum", "widened", "widens",
+    "ARITY", "COMPARING", "FLOAT_ONLY", "FREE", "FUNCTIONS", "MOST_AT_RUN_TIME", "MOST_BESIDE_SIZE", "REDUCING", "ROWS",
+    "Access", "Axis", "AxisSum", "AxisUse", "Backbone", "Bounded", "Carry", "Constant", "Content", "Dim", "Elements",
+    "Extent", "Instruction", "Levels", "Mask", "NoWindowError", "Operand", "Operator", "Parameter", "Position", "Previous",
+    "Program", "Region", "Repetition", "Result", "Rewritten", "Role", "RunTimeSize", "Scope", "Symmetry", "TilePolicy",
+    "TileTable", "Tiles", "Use", "Window", "access_text", "added_products", "assemble", "at_sizes", "axis_sum_text",
+    "backbone", "backbone_text", "can_bound", "count_compulsory_bytes", "count_flops", "count_stored", "cpu_tiles",
+    "cuda_tiles", "evaluate", "evaluate_bounded", "evaluate_program", "evaluate_terms", "evaluate_window", "exact_whole",
+    "extents_of", "followers", "identity_of", "in_words", "inputs_of", "joined_repetition", "kept_along_open_sums",
+    "made_again", "marks_of", "matrix_factors", "matrix_of", "matrix_tiles", "moved", "named_by", "needed", "no_tiles",
+    "numbers_at_run_time", "only_chooses", "open_lengths", "open_sums", "operand_text", "paper_tiles", "parse_backbone",
+    "places_of", "points_of", "random_array", "random_inputs", "read_once", "reads_running", "reduced", "repeated",
+    "repetition", "run_time_sizes", "run_time_values", "running", "serial_axes", "source_of", "stage_at", "stores_all",
+    "symmetry_of", "tiled_sums", "tilings", "turns_of", "unlike", "uses_of", "verify", "waits_for_sum", "widened", "widens",
 ]  # fmt: skip

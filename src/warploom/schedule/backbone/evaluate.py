@@ -225,6 +225,8 @@ class Evaluation:
         if access.fill is None and not inside.all():
             raise IndexError(f"a load from {self.backbone.regions[access.region].name!r} leaves its shape")
         array = self.memory[access.region]
+        if not array.size:
+            array = np.zeros((1,) * array.ndim, array.dtype)
         value = array[tuple(np.where(inside, p, 0) for p in places)]
         return np.where(inside, value, self.number(access.fill or 0.0, self.backbone.regions[access.region].dtype))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from warploom.schedule.backbone.nodes import Carry, Instruction, Operand, Previous, Result
+from warploom.schedule.backbone.nodes import Carry, Instruction, Operand, Operator, Previous, Result
 
 
 def needed(instructions: Sequence[Instruction]) -> list[set[int]]:
@@ -33,6 +33,17 @@ def waits_for_sum(instructions: Sequence[Instruction], after: Sequence[set[int]]
         user in after[between] and (carry := instructions[between].carry) is not None and kept & set(carry.reduced)
         for between in after[producer]
     )
+
+
+def factors_apart(instructions: Sequence[Instruction], total: Instruction) -> tuple[Instruction, Instruction] | None:
+    """The instructions that make the factors of a sum of products, if each is used again along an axis of its own."""
+    if total.operator is not Operator.FMA or len(total.operands) != 3:
+        return None
+    factors = [instructions[o.instruction] for o in total.operands[:2] if isinstance(o, Result)]
+    if len(factors) != 2:
+        return None
+    rows, columns = (set(f.axes) & set(total.axes) for f in factors)
+    return None if rows <= columns or columns <= rows else (factors[0], factors[1])
 
 
 def source_of(operand: Operand) -> int | None:

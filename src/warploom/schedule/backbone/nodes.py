@@ -14,12 +14,15 @@ Source: Beaugnon et al., On the Representation of Partially Specified Implementa
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from math import gcd
 from typing import TypeAlias
 
 from warploom.core import NOWHERE, DType, Span
 from warploom.core.linear import Linear
+from warploom.core.polynomials import Polynomial
 
 
 class Operator(StrEnum):
@@ -77,16 +80,49 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RunTimeSize:
-    """A size that kernels take as an argument. Where a backbone or a nest has a number of it, that is the value for which it is
-    searched, or run."""
+    """A length known at run time: a size that kernels take as an argument, and `more`. Where a backbone or a nest has a number of
+    it, that is its value where the kernel is searched, or run."""
 
     name: str
     multiple: int = 1
-    """All values are multiples of this one."""
+    """All values of the size are multiples of this one."""
+    more: int = 0
+    """By how much the length is above the size; less than 0: below it."""
+
+    @property
+    def divisor(self) -> int:
+        """The greatest number known to divide the length."""
+        return gcd(self.multiple, self.more)
+
+    @property
+    def alone(self) -> RunTimeSize:
+        """The size itself."""
+        return replace(self, more=0)
+
+    @property
+    def most(self) -> int:
+        """The greatest length."""
+        return MOST_AT_RUN_TIME + self.more
+
+    @property
+    def text(self) -> str:
+        """`n`, or `n + 2`, as Python, C and CUDA C++ write it."""
+        return f"{self.name} {'+' if self.more > 0 else '-'} {abs(self.more)}" if self.more else self.name
+
+    @property
+    def factor(self) -> str:
+        """The same in a product."""
+        return f"({self.text})" if self.more else self.text
+
+    def at(self, sizes: Mapping[str, int]) -> int:
+        """The length where the sizes have these values. KeyError where its size is missing."""
+        return sizes[self.name] + self.more
 
 
 MOST_AT_RUN_TIME = 1 << 30
 """Greatest value of such a size: rounded up to a tile it stays within 32 bits."""
+MOST_BESIDE_SIZE = 1 << 16
+"""By how much lengths differ from their size, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +135,12 @@ class Axis:
     divide the size, the outermost part is rounded up and the edges are predicated."""
     span: Span = NOWHERE
     run_time: RunTimeSize | None = None
-    """The iterations are as many as this size."""
+    """The iterations are as many as this length."""
 
     @property
     def divisor(self) -> int:
         """The greatest number known to divide the iterations."""
-        return self.size if self.run_time is None else self.run_time.multiple
+        return self.size if self.run_time is None else self.run_time.divisor
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,21 +175,23 @@ class Region:
     role: Role
     span: Span = NOWHERE
     run_time: RunTimeSize | None = None
-    """The first index has as many values as this size."""
+    """The first index has as many values as this length."""
     spread: int = 1
     """Elements from one element of a word to the next; where they are apart, strides are in elements."""
     inner: tuple[RunTimeSize | None, ...] = ()
     """The same of the other indices; empty: these, and all strides, are known. Else elements lie row by row, and the stride of an
     index is the product of the lengths behind it."""
+    is_between: bool = field(default=False, compare=False)
+    """Other stages of its program read what this one stores there, and nobody else does."""
 
     @property
     def open_lengths(self) -> tuple[tuple[int, RunTimeSize], ...]:
-        """Indices that have as many values as a size known at run time, each with that."""
+        """Indices that have as many values as a length known at run time, each with that."""
         return tuple((n, size) for n, size in enumerate((self.run_time, *self.inner)) if size is not None)
 
     @property
     def open_strides(self) -> tuple[tuple[RunTimeSize, ...], ...]:
-        """For each index the sizes known at run time that are factors of its stride."""
+        """For each index the lengths known at run time that are factors of its stride."""
         return tuple(tuple(size for at, size in self.open_lengths if at > n) for n in range(len(self.shape)))
 
     @property
@@ -178,6 +216,14 @@ class Access:
 @dataclass(frozen=True, slots=True)
 class Constant:
     value: int | float
+    run_time: RunTimeSize | None = None
+    """The number is this length, `value` its value here."""
+    of: Polynomial | None = field(default=None, compare=False)
+    """The sizes of which it was made, where it is not just a number."""
+
+    def at(self, sizes: Mapping[str, int]) -> Constant:
+        """The number where the sizes have these values. KeyError where its size is missing."""
+        return self if self.run_time is None else replace(self, value=self.run_time.at(sizes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,6 +300,20 @@ class Instruction:
 
 
 @dataclass(frozen=True, slots=True)
+class Mask:
+    """Which elements of the rows that a kernel sums up count."""
+
+    forms: tuple[AxisSum, ...]
+    """Where one of these is negative, an element adds nothing to any sum. Every row has an element where none is."""
+    least: float
+    """Share of the elements of a row that no form rules out, of the row with the fewest; above 0."""
+    mean: float
+    """The same of all rows."""
+    most: float
+    """The same of the row with the most; at most 1."""
+
+
+@dataclass(frozen=True, slots=True)
 class Rewritten:
     """Two axes of a backbone that were one, whose sums are made tile by tile by a law that they obey."""
 
@@ -263,6 +323,8 @@ class Rewritten:
     inner: int
     law: str
     """The law, as a proof's domain names it."""
+    mask: Mask | None = None
+    """The elements that the text of the function rules out; None: every tile is made."""
 
 
 @dataclass(frozen=True, slots=True)

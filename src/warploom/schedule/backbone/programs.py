@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import prod
 
-from warploom.schedule.backbone.nodes import Backbone, Parameter, Region, Role, RunTimeSize
+from warploom.schedule.backbone.nodes import Backbone, Constant, Instruction, Parameter, Region, Role, RunTimeSize
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,38 @@ class Program:
 
 
 def run_time_sizes(backbone: Backbone) -> tuple[RunTimeSize, ...]:
-    """The sizes that its kernel takes as arguments, in the order of the axes."""
-    return tuple(dict.fromkeys(a.run_time for a in backbone.axes if a.run_time is not None))
+    """The sizes that its kernel takes as arguments: those of axes in their order, then those of strides and
+    numbers."""
+    return tuple(size for size, _ in run_time_values(backbone))
+
+
+def run_time_values(backbone: Backbone) -> tuple[tuple[RunTimeSize, int], ...]:
+    """The same, each with its value here."""
+    found: dict[RunTimeSize, int] = {}
+    for axis in backbone.axes:
+        if axis.run_time is not None:
+            found.setdefault(axis.run_time.alone, axis.size - axis.run_time.more)
+    for region in backbone.regions:
+        for at, length in region.open_lengths:
+            if at > 0:
+                found.setdefault(length.alone, region.shape[at] - length.more)
+    for constant in numbers_at_run_time(backbone):
+        assert constant.run_time is not None
+        found.setdefault(constant.run_time.alone, int(constant.value) - constant.run_time.more)
+    return tuple(found.items())
+
+
+def numbers_at_run_time(backbone: Backbone) -> tuple[Constant, ...]:
+    """Lengths known at run time that are used as numbers."""
+    operands = (o for i in backbone.instructions for o in i.operands)
+    return tuple(o for o in operands if isinstance(o, Constant) and o.run_time is not None)
+
+
+def open_lengths(program: Program) -> frozenset[RunTimeSize]:
+    """Lengths known at run time of its arrays and axes."""
+    axes = (axis.run_time for stage in program.stages for axis in stage.axes)
+    arrays = (length for region in program.arguments for _, length in region.open_lengths)
+    return frozenset(length for length in (*axes, *arrays) if length is not None)
 
 
 def at_sizes(program: Program, sizes: Mapping[str, int]) -> Program:
@@ -58,13 +88,20 @@ def stage_at(stage: Backbone, sizes: Mapping[str, int]) -> Backbone:
     return replace(
         stage,
         made_of=tuple(stage_at(made, sizes) for made in stage.made_of),
-        axes=tuple(a if a.run_time is None else replace(a, size=sizes[a.run_time.name]) for a in stage.axes),
+        axes=tuple(a if a.run_time is None else replace(a, size=a.run_time.at(sizes)) for a in stage.axes),
         regions=tuple(_region_at(r, sizes) for r in stage.regions),
+        instructions=tuple(_instruction_at(i, sizes) for i in stage.instructions),
     )
+
+
+def _instruction_at(instruction: Instruction, sizes: Mapping[str, int]) -> Instruction:
+    if not any(isinstance(o, Constant) and o.run_time is not None for o in instruction.operands):
+        return instruction
+    return replace(instruction, operands=tuple(o.at(sizes) if isinstance(o, Constant) else o for o in instruction.operands))
 
 
 def _region_at(region: Region, sizes: Mapping[str, int]) -> Region:
     opened = dict(region.open_lengths)
-    shape = tuple(sizes[opened[n].name] if n in opened else length for n, length in enumerate(region.shape))
+    shape = tuple(opened[n].at(sizes) if n in opened else length for n, length in enumerate(region.shape))
     strides = tuple(prod(shape[n + 1 :]) for n in range(len(shape))) if region.inner else region.strides
     return replace(region, shape=shape, strides=strides)

@@ -10,11 +10,12 @@
                  | operand ("," operand)*
     place       := region [index, ...] ["else" number]                              (read outside of the region)
     index       := ["-"] term (("+" | "-") term)*        term := integer | axis | integer "*" axis
-    operand     := number | scalar ":" dtype | instruction [axis, ...] ["@" scope] | "carry" (instruction; axis, ...)
+    operand     := number ["=" length] | scalar ":" dtype | instruction [axis, ...] ["@" scope] | "carry" (instruction; axis, ...)
                  | "before" (instruction [axis, ...])                               (a running value, before the point)
                  | "at" (index)                                                     (an index as a number)
 
-"ordered": sums of floats keep their order. Spans are not part of the text.
+"ordered": sums of floats keep their order. Spans are not part of the text. A number that is known at run time
+stands with its length, which is not read back.
 """
 
 from __future__ import annotations
@@ -68,6 +69,8 @@ def _instruction_text(backbone: Backbone, instruction: Instruction) -> str:
 
 def operand_text(backbone: Backbone, operand: Operand) -> str:
     match operand:
+        case Constant(value, run_time) if run_time is not None:
+            return f"{value} = {run_time.text}"
         case Constant(value):
             return str(value) if isinstance(value, int) and float(value) != value else repr(float(value))
         case Parameter(name, dtype):

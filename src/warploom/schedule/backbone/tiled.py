@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from warploom.machines import tile_instruction
+from warploom.schedule.backbone.following import factors_apart
 from warploom.schedule.backbone.nodes import Backbone
-from warploom.schedule.backbone.widened import factors_apart
 
 
 def tiled_sums(stage: Backbone, flags: Collection[str]) -> frozenset[int]:

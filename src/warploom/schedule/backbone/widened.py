@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from warploom.core import WORDS, DType
 from warploom.machines import MATRIX_INSTRUCTIONS, MatrixInstruction, matrix_instruction
+from warploom.schedule.backbone.following import factors_apart
 from warploom.schedule.backbone.nodes import Backbone, Carry, Instruction, Operator, Result
 from warploom.schedule.backbone.once import rebuilt
 
@@ -24,17 +25,6 @@ def matrix_of(instructions: Sequence[Instruction], total: Instruction) -> Matrix
     if factors is None or factors[0].dtype != factors[1].dtype:
         return None
     return matrix_instruction(factors[0].dtype.name, total.dtype.name)
-
-
-def factors_apart(instructions: Sequence[Instruction], total: Instruction) -> tuple[Instruction, Instruction] | None:
-    """The instructions that make the factors of a sum of products, if each is used again along an axis of its own."""
-    if total.operator is not Operator.FMA or len(total.operands) != 3:
-        return None
-    factors = [instructions[o.instruction] for o in total.operands[:2] if isinstance(o, Result)]
-    if len(factors) != 2:
-        return None
-    rows, columns = (set(f.axes) & set(total.axes) for f in factors)
-    return None if rows <= columns or columns <= rows else (factors[0], factors[1])
 
 
 def matrix_factors(instructions: Sequence[Instruction], total: Instruction) -> tuple[MatrixInstruction, tuple[int, ...]] | None:

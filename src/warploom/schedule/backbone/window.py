@@ -29,6 +29,7 @@ from warploom.schedule.backbone.nodes import (
     Result,
     Role,
 )
+from warploom.schedule.backbone.programs import Program
 from warploom.schedule.backbone.running import reads_running
 from warploom.schedule.backbone.symbolic import SymbolicEvaluation, Terms
 from warploom.terms import Term, apply, atom
@@ -321,6 +322,18 @@ def count_stored(backbone: Backbone, name: str) -> int:
         if min(constant, last) < 0 or max(constant, last) >= size:
             raise NoWindowError(f"expected all stores to {name} to be inside it")
     return prod(backbone.axes[axis].size for axis in own)
+
+
+def stores_all(program: Program, name: str) -> bool:
+    """Whether the function is known to store every element of an array, once."""
+    for stage in program.plain.stages:
+        region = next((r for r in stage.regions if r.name == name and r.role is not Role.INPUT), None)
+        if region is not None:
+            try:
+                return count_stored(stage, name) == region.elements
+            except NoWindowError:
+                return False
+    return False
 
 
 # ------------------------------------------------------------ how it moves

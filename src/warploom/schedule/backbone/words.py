@@ -3,6 +3,7 @@ instructions take whole."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from dataclasses import replace
 
@@ -12,20 +13,26 @@ from warploom.schedule.backbone.build import assemble, extents_of
 from warploom.schedule.backbone.nodes import Access, Axis, Backbone, Operator, Region, Result
 from warploom.schedule.backbone.widened import widened
 
+CONVERTED_USES = 16
+"""Products that use an element of a factor, from which on converting it once costs little beside them."""
 
-def in_words(stage: Backbone, elements: Collection[str]) -> Backbone:
+
+def in_words(stage: Backbone, elements: Collection[str], slow: Collection[str] = ()) -> Backbone:
     """The same kernel in which a sum of products of bytes takes words: its factors are loads of four bytes along the summed
     index, that index is one of words, and its multiply-add adds four products to the total. Integers wrap, so that the order of
     the sum does not matter. Sums in f32 of products of bf16 take words of two, where the kernel lets sums be reordered. Where
     something has another shape, the kernel as it is.
 
-    elements: types of factors whose words the machine multiplies.
+    elements: types of factors whose words the machine multiplies. slow: those of them with which it makes fewer products than
+    with their elements, converted: only sums take them that use an element of a factor in fewer than 16 products.
     """
     made = widened(stage, elements)
     for number, total in enumerate(made.instructions):
         if total.operator is not Operator.FMA or total.carry is None or (total.dtype.is_float and not made.can_reorder):
             continue
         loads = _factors(made, number, elements)
+        if any(made.instructions[n].dtype.name in slow for n in loads) and _uses(made, number, loads) >= CONVERTED_USES:
+            continue
         for axis in sorted(total.carry.reduced, key=lambda axis: _apart(made, axis, loads)) if loads else ():
             if _fits(made, axis, number, loads):
                 return stage.remade(_joined(made, axis, loads))
@@ -37,6 +44,12 @@ def _factors(stage: Backbone, total: int, elements: Collection[str]) -> tuple[in
     found = [o.instruction for o in stage.instructions[total].operands[:2] if isinstance(o, Result)]
     loads = [n for n in found if stage.instructions[n].operator is Operator.LOAD and stage.instructions[n].dtype.name in elements]
     return tuple(loads) if len(loads) == 2 else ()
+
+
+def _uses(stage: Backbone, total: int, loads: tuple[int, ...]) -> int:
+    """Products that use an element of a factor, of the one that is used less."""
+    made = set(stage.instructions[total].axes)
+    return min(math.prod(stage.axes[a].size for a in made.difference(stage.instructions[n].axes)) for n in loads)
 
 
 def _fits(stage: Backbone, axis: int, total: int, loads: tuple[int, ...]) -> bool:

@@ -12,6 +12,7 @@ from warploom.schedule.backbone import Scope
 from warploom.schedule.bound.explain import Explanation, explanation
 from warploom.schedule.bound.guess import guess
 from warploom.schedule.bound.least import least_work
+from warploom.schedule.bound.masked import unmasked_share
 from warploom.schedule.bound.problem import Ints, Masks, Problem, TargetFigures, View
 from warploom.schedule.bound.reader import Positions, bound_of
 from warploom.schedule.bound.tables import Staging, figures_of, tables
@@ -54,6 +55,7 @@ class Bound:
         self.scratch = scratch(self.problem)
         self._last: tuple[Candidate, float] | None = None
         self._may_halve = "mirror" in space.instance.space.choices
+        self._unmasked = unmasked_share(backbone, self.problem.axis_divides)
         self.usual: Masks = usual_kinds(self.problem, self.figures)
 
     def of(self, candidate: Candidate) -> float:
@@ -61,12 +63,12 @@ class Bound:
         return self._whole(candidate) * self._share(candidate)
 
     def _share(self, candidate: Candidate) -> float:
-        """The least share of the work that is left where a symmetric sum may be made on one side of the diagonal: more than half
-        of all tiles, with all that each of them takes."""
-        return HALF if self._may_halve and "YES" in candidate.values("mirror", 0) else 1.0
+        """The least share of the work that is left: of a symmetric sum that may be made on one side of the diagonal more than
+        half of all tiles, with all that each of them takes; of one with a mask what `unmasked_share` says."""
+        return HALF if self._may_halve and "YES" in candidate.values("mirror", 0) else self._unmasked
 
     def _whole(self, candidate: Candidate) -> float:
-        """The bound without regard to what a symmetric sum leaves out."""
+        """The bound without regard to what a symmetric sum or a mask leaves out."""
         if self._last is not None and self._last[0] is candidate:
             return self._last[1]
         self._last = None
@@ -95,7 +97,7 @@ class Bound:
         """On a GPU, the least work of any completion; at the `speeds` of the target's rates it takes as long as `of` says."""
         self._last = None
         self.of(candidate)
-        return least_work(self.figures, self.scratch, self.target.rates.clock_ghz)
+        return least_work(self.figures, self.scratch, self.target.rates.clock_ghz).times(self._share(candidate))
 
     def modelled(self, candidate: Candidate, nest: Nest) -> Modelled:
         """The model's time of a decided candidate and its nest on a GPU."""
@@ -113,11 +115,12 @@ class Bound:
     def explain(self, candidate: Candidate) -> Explanation:
         """Parts of the candidate's bound, the part that binds first."""
         self._last = None
-        least = self.of(candidate)
+        whole, share = self._whole(candidate), self._share(candidate)
         names = [o.name for o in self.space.objects.operations]
         loops = [self.space.statement_names[int(s)] for s in self.problem.dim_statement]
         has_blocks = self.space.target.has_threads
-        return explanation(least, self.problem, self.figures, self.scratch, names, loops, has_blocks=has_blocks)
+        found = explanation(whole, self.problem, self.figures, self.scratch, names, loops, has_blocks=has_blocks)
+        return found if share == 1.0 else Explanation(f"{share:.3g} of all tiles, at least", share * whole, (found,))
 
 
 def positions_of(space: KernelSpace, problem: Problem) -> Positions:

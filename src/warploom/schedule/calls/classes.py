@@ -13,7 +13,7 @@ from math import prod
 from typing import TypeVar
 
 from warploom.core import UnsupportedError, UserError
-from warploom.schedule.backbone import MOST_AT_RUN_TIME, Program, at_sizes
+from warploom.schedule.backbone import MOST_AT_RUN_TIME, Program, at_sizes, open_lengths
 from warploom.schedule.calls.runners import SHARED_POINTS, CompiledRunner, EvaluatedRunner, Runner
 from warploom.schedule.cpu import CompiledNest, compile_nest, find_compiler, plain_nest, sound_build
 from warploom.schedule.cuda import CudaKernel
@@ -29,7 +29,7 @@ class SizeClass:
     """The other sizes, and what their values are multiples of."""
 
     def holds(self, sizes: Mapping[str, int]) -> bool:
-        return in_class(sizes, self.fixed, self.multiples)
+        return in_class(sizes, self.fixed, self.multiples) and all(n.at(sizes) > 0 for n in open_lengths(self.program))
 
     @property
     def order(self) -> tuple[int, int]:
@@ -77,7 +77,8 @@ class GpuClass(SizeClass):
 
     def holds(self, sizes: Mapping[str, int]) -> bool:
         """Whether the sizes are of the class, and every kernel can be launched at them."""
-        return in_class(sizes, self.fixed, self.multiples) and all(kernel.at(sizes).is_launchable for kernel in self.kernels)
+        is_of_class = SizeClass.holds(self, sizes)
+        return is_of_class and all(kernel.at(sizes).is_launchable for kernel in self.kernels)
 
     def launches(self, sizes: Mapping[str, int]) -> GpuKernels:
         """The kernels at sizes that the class holds."""

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import replace
 from math import prod
 from typing import cast
 
 from warploom.core import BY_NAME, polynomials
 from warploom.core.compiler import WRAPPING, build_library
-from warploom.schedule.backbone import Parameter, Program, Region, Role
+from warploom.schedule.backbone import MOST_BESIDE_SIZE, Parameter, Program, Region, Role, RunTimeSize, open_lengths
 from warploom.schedule.calls.arguments import Signature
 from warploom.schedule.cpu import Build, CompiledNest, Shares, c_source, has_integers
 from warploom.schedule.frontend.tree import ArrayParameter, Places
-from warploom.schedule.nest import Buffer, Nest
+from warploom.schedule.nest import Buffer, Nest, Trips
 from warploom.solve import Json
 
 _ROLES = {role.value: role for role in Role}
@@ -50,10 +51,14 @@ def pack(nests: Sequence[Nest], build: Build = Build.DECIDED) -> list[Json]:
 
 
 def _packed_shares(shares: Shares) -> Json:
-    return [shares.known, *([name, per] for name, per in shares.trips)]
+    return [shares.known, *map(packed_trips, shares.trips)]
 
 
-def _shares(packed: Json, sizes: Mapping[str, int]) -> Shares | None:
+def packed_trips(trips: Trips) -> Json:
+    return [trips.size.name, trips.per, *([trips.size.more] if trips.size.more else [])]
+
+
+def _shares(packed: Json, sizes: Mapping[str, RunTimeSize]) -> Shares | None:
     """None for what `_packed_shares` did not make of loops over these sizes."""
     match packed:
         case [int(known), *rest] if is_count(known):
@@ -64,16 +69,23 @@ def _shares(packed: Json, sizes: Mapping[str, int]) -> Shares | None:
     return None if None in trips else Shares(known, tuple(t for t in trips if t is not None))
 
 
-def read_trips(packed: Json, sizes: Container[str]) -> tuple[str, int] | None:
-    """A size known at run time and how much of it an iteration takes; None for anything else."""
+def read_trips(packed: Json, sizes: Mapping[str, RunTimeSize]) -> Trips | None:
+    """Iterations over one of these sizes known at run time; None for what `packed_trips` did not make."""
     match packed:
-        case [str(name), int(per)] if name in sizes and is_count(per) and per:
-            return name, per
+        case [str(name), int(per), *rest] if name in sizes and is_count(per) and per:
+            pass
+        case _:
+            return None
+    match rest:
+        case []:
+            return Trips(sizes[name], per)
+        case [int(more)] if type(more) is int and 0 < abs(more) <= MOST_BESIDE_SIZE:
+            return Trips(replace(sizes[name], more=more), per)
         case _:
             return None
 
 
-def _common_shares(packed: Json, count: int, sizes: Mapping[str, int]) -> tuple[Shares, ...] | None:
+def _common_shares(packed: Json, count: int, sizes: Mapping[str, RunTimeSize]) -> tuple[Shares, ...] | None:
     """None for what is not so many of them."""
     found = tuple(_shares(item, sizes) for item in packed) if isinstance(packed, list) else ()
     known = tuple(shares for shares in found if shares is not None)
@@ -86,7 +98,7 @@ def unpack(program: Program, packed: Json) -> list[CompiledNest] | None:
         return None
     regions = {r.name: r for r in program.arguments}
     scalars = {p.name for p in program.parameters}
-    known = {r.run_time.name for r in program.arguments if r.run_time is not None}
+    known = sizes_known_at_run_time(program)
     found: list[CompiledNest] = []
     for item in packed:
         match item:
@@ -113,14 +125,15 @@ def unpack(program: Program, packed: Json) -> list[CompiledNest] | None:
         named = (regions[a] for a in cast("list[str]", arrays))
         buffers = tuple(Buffer(r.name, r.dtype, r.elements, r.role, run_time=r.run_time) for r in named)
         given = item.get("run_time", {})
-        if not isinstance(given, dict) or not given.keys() <= known or not all(is_count(n) for n in given.values()):
+        if not isinstance(given, dict) or not given.keys() <= known.keys() or not all(is_count(n) for n in given.values()):
             return None
         run_time = cast("dict[str, int]", given)
+        opened = {name: known[name] for name in run_time}
         shares, second = Shares(units), Shares(second_units)
         common_shares = tuple(Shares(size) for size in cast("list[int]", common))
         if run_time:
-            read, read_second = _shares(item.get("shares"), run_time), _shares(item.get("second_shares"), run_time)
-            read_common = _common_shares(item.get("common_shares"), len(common), run_time)
+            read, read_second = _shares(item.get("shares"), opened), _shares(item.get("second_shares"), opened)
+            read_common = _common_shares(item.get("common_shares"), len(common), opened)
             if read is None or read_second is None or read_common is None:
                 return None
             shares, second, common_shares = read, read_second, read_common
@@ -132,6 +145,11 @@ def unpack(program: Program, packed: Json) -> list[CompiledNest] | None:
             )
         )  # fmt: skip
     return found
+
+
+def sizes_known_at_run_time(program: Program) -> dict[str, RunTimeSize]:
+    """By name."""
+    return {length.name: length.alone for length in open_lengths(program)}
 
 
 def pack_signature(program: Program, parameters: Sequence[str], places: Sequence[Places] = ()) -> Json:

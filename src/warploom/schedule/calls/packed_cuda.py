@@ -11,7 +11,7 @@ from warploom.core import BY_NAME
 from warploom.core.launch import MAX_BLOCK, MAX_BLOCK_THREADS, MAX_GRID
 from warploom.gpu import is_architecture
 from warploom.schedule.backbone import Program, Region, Role, RunTimeSize
-from warploom.schedule.calls.packed import is_count, read_trips
+from warploom.schedule.calls.packed import is_count, packed_trips, read_trips, sizes_known_at_run_time
 from warploom.schedule.cuda import CudaKernel, Options
 from warploom.schedule.nest import Buffer, Trips, buffer_of
 from warploom.solve import Json
@@ -50,7 +50,7 @@ def _packed_sizes(kernel: CudaKernel) -> Json:
 
 
 def _packed_grid(kernel: CudaKernel) -> Json:
-    return [None if trips is None else [trips.size.name, trips.per] for trips in kernel.open_grid]
+    return [None if trips is None else packed_trips(trips) for trips in kernel.open_grid]
 
 
 def unpack_cuda(program: Program, packed: Json) -> list[CudaKernel] | None:
@@ -111,7 +111,7 @@ def unpack_cuda(program: Program, packed: Json) -> list[CudaKernel] | None:
 
 def _read_sizes(program: Program, packed: Json) -> tuple[tuple[RunTimeSize, int], ...] | None:
     """Sizes known at run time with their values; None for what `_packed_sizes` did not make of this program's."""
-    known = {size.name: size for r in program.arguments for _, size in r.open_lengths}
+    known = sizes_known_at_run_time(program)
     if not isinstance(packed, dict) or not packed.keys() <= known.keys():
         return None
     if not all(is_count(n) and n for n in packed.values()):
@@ -127,13 +127,13 @@ def _read_grid(packed: Json, sizes: Sequence[RunTimeSize]) -> tuple[Trips | None
     found = [None if item is None else read_trips(item, known) for item in packed]
     if any(item is not None and trips is None for item, trips in zip(packed, found, strict=True)):
         return None
-    return tuple(None if trips is None else Trips(known[trips[0]], trips[1]) for trips in found)
+    return tuple(found)
 
 
 def _fits(kernel: CudaKernel, program: Program) -> bool:
     """Whether the arrays are the program's, at its values of sizes known at run time, and the grid is that of its own values."""
     own = {size.name: value for size, value in kernel.run_time}
-    values = {size.name: r.shape[at] for r in program.arguments for at, size in r.open_lengths}
+    values = {length.name: r.shape[at] - length.more for r in program.arguments for at, length in r.open_lengths}
     regions = {r.name: r for r in program.arguments}
     if any(size.name not in own for b in kernel.arrays for size in b.open_sizes) or kernel.at(own) != kernel:
         return False

@@ -18,7 +18,7 @@ from itertools import combinations, zip_longest
 from warploom.machines import TILE_ROWS, TILE_WORDS
 from warploom.schedule.backbone import Instruction, Operator, needed, symmetry_of, tiled_sums
 from warploom.schedule.choices.decided import Temporary
-from warploom.schedule.choices.habits_dots import LEAST_TOTALS, dots_habits
+from warploom.schedule.choices.habits_dots import dots_habits
 from warploom.schedule.choices.inputs import leaves_caches
 from warploom.schedule.choices.kept_totals import keeping_sums
 from warploom.schedule.choices.objects import Habit, Objects, Operation
@@ -26,8 +26,10 @@ from warploom.schedule.targets import Target
 
 _ROWS, _VECTORS = (2, 4, 6, 8, 12, 14), (1, 2, 3, 4)
 _WAYS = 6
-_PACKED = 4
-"""Ways in which lanes lie across rows or factors are copied, at most."""
+_BUSY = 10
+"""Totals that keep two units of multiply-adds busy though some loads are late: eight would do if none were."""
+_FETCH = 0.25
+"""Multiply-adds whose time a vector from the second cache takes, beyond what passes beside them."""
 _KEPT_STEPS = (8, 1), (4, 2), (8, 2), (16, 1)
 """Rows that are added to kept totals at once, by vectors next to each other."""
 _IN_TILES = [(TILE_ROWS, 4), (TILE_ROWS, 2), (TILE_ROWS, 1)]
@@ -57,9 +59,8 @@ def core_habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ..
     dots = () if symmetry is not None else dots_habits(objects, target)
     first = (*across, *dots)
     is_plain = symmetry is None and not is_tiled
-    packed = _ways(objects, target, _packed_tiles(target), _Sum.packed)[: _PACKED - len(first)] if is_plain else []
-    along = _ways(objects, target, tiles[: _WAYS - len(first) - len(packed)])
-    ways = [(*start, *way) for way in (*first, *packed, *along)]
+    others = (_panels(objects, target) if is_plain else []) or _ways(objects, target, tiles)
+    ways = [(*start, *way) for way in (*first, *others[: _WAYS - len(first)])]
     ways = [way for pair in zip_longest(ways, _keeping(objects, target), fillvalue=()) for way in pair]
     return tuple(dict.fromkeys(tuple(dict.fromkeys(way)) for way in ways if way))
 
@@ -89,22 +90,22 @@ def _keeping(objects: Objects, target: Target) -> Iterator[tuple[Habit, ...]]:
 def _tiles(target: Target, left: int) -> list[tuple[int, int]]:
     """Rows and vectors of a step that the registers hold with so many left over, those with the fewest loads for a product
     first: none where all factors are copied, which leaves few addresses."""
-    return sorted(_fitting(target, left), key=lambda tile: sum(tile) / math.prod(tile))
-
-
-def _packed_tiles(target: Target) -> list[tuple[int, int]]:
-    """The same where the vectors lie in a copy. Each step takes the clocks of its loads, or of the least totals that keep a core
-    busy if these are fewer, and each vector comes from the second cache, once for all rows."""
-
-    def clocks(tile: tuple[int, int]) -> float:
-        rows, vectors = tile
-        return max(rows + vectors, LEAST_TOTALS) / (rows * vectors) + 1 / rows
-
-    return sorted(_fitting(target, 1), key=clocks)
-
-
-def _fitting(target: Target, left: int) -> list[tuple[int, int]]:
     most = target.max_unroll // max(target.vector_lanes, default=1)
+    return sorted(_fitting(target, left, most), key=lambda tile: sum(tile) / math.prod(tile))
+
+
+def _panels(objects: Objects, target: Target) -> list[tuple[Habit, ...]]:
+    """Ways for products one factor of which lies along the lanes and serves all rows: it is read where it lies if half of the
+    second cache holds it, which saves the copy, else in a copy."""
+    if not objects.sums:
+        return []
+    total = _Sum(objects, target, objects.sums[0], 1, 1)
+    tiles = sorted(_fitting(target, 1, target.max_unroll), key=total.clocks)
+    in_place, packed = (_ways(objects, target, tiles, form) for form in (_Sum.in_place, _Sum.packed))
+    return [way for pair in zip_longest(in_place, packed) for way in pair if way is not None]
+
+
+def _fitting(target: Target, left: int, most: int) -> list[tuple[int, int]]:
     room = target.registers - left
     return [(r, v) for r in _ROWS for v in _VECTORS if r * v <= most and r * v + v + 1 <= room]
 
@@ -133,7 +134,8 @@ class _Sum:
         shared = {a for i in self.loads for a in i.axes if not set(results) <= set(i.axes)}
         along = [a for a in results if (a in in_line or a in shared) and objects.stride(access, a) == 1]
         summed = [a for a in reduced if a in in_line]
-        self.width = max(target.lanes(backbone.instructions[total.instruction].dtype.size_bytes), default=1)
+        self.dtype = backbone.instructions[total.instruction].dtype
+        self.width = max(target.lanes(self.dtype.size_bytes), default=1)
         self.lanes = along[0] if along else summed[0] if summed else None
         """The axis that vectors lie along: one of the results if what is read along it lies in line or is used again, and so is
         worth a copy; else one that is summed."""
@@ -146,8 +148,9 @@ class _Sum:
         """Products that a step of the sum adds: of several, those factors that all lanes share are loaded where they are used."""
         others = [a for a in results if a != self.lanes]
         used_again = [a for a in others if any(a not in axes for axes in self._read_along(self.lanes))]
-        self.below = next(iter(used_again or reversed(others)), None)
-        """The axis of the rows: one along which a vector that is read is used again, if there is one."""
+        self.below = next(reversed(used_again or others), None)
+        """The axis of the rows: one along which a vector that is read is used again, if there is one; of several the innermost,
+        whose rows lie nearest to each other."""
         self.keeps = keeps and self.below is None and self.lanes in results and all(self.levels[a] > 1 for a in reduced)
         """Totals lie in an array: each step of the sum takes up all of them again."""
 
@@ -156,7 +159,9 @@ class _Sum:
         self.columns = next((a for a in results if objects.stride(access, a) == 1), None)
         self.is_halved = symmetry_of(backbone) is not None
         """Half of it is made, whose totals stay in registers: blocks of rows, and of each one what lies in its columns."""
-        self.is_across = self.is_packed = False
+        self.room = target.shared_bytes
+        """Bytes of slices and of factors that are read where they lie: half of the second cache."""
+        self.is_across = self.is_packed = self.is_in_place = False
         self.is_alone = target.rates.cores == 1
         """One thread computes all, so that it copies an operand before all else."""
 
@@ -198,6 +203,34 @@ class _Sum:
         packed.is_packed = True
         return packed
 
+    def in_place(self) -> _Sum | None:
+        """The same where that factor is read where it lies, in line along the lanes and as it is multiplied, since all of it
+        stays in the second cache."""
+        found = self.packed()
+        for load in filter(self._is_packed, self.loads):
+            is_in_line = self.objects.stride(load.access, self.lanes) == 1 and load.dtype == self.dtype
+            if not is_in_line or self._bytes(load) > self.room:
+                return None
+        if found is None:
+            return None
+        found.is_packed, found.is_in_place = False, True
+        return found
+
+    def clocks(self, tile: tuple[int, int]) -> float:
+        """Time of a product in tiles of so many rows and vectors, against the least: that of the multiply-adds, of the loads or
+        of the totals that keep a core busy, whichever are more, and of vectors that come from the second cache, once for all
+        rows; with the rows and vectors that lie in padding."""
+        rows, vectors = tile
+        steps = max(rows * vectors, rows + vectors, _BUSY) / (rows * vectors) + _FETCH / rows
+        return steps * self._padded(self.below, rows) * self._padded(self.lanes, vectors * self.width)
+
+    def _padded(self, axis: int | None, step: int) -> float:
+        size = 1 if axis is None else self._size(axis)
+        return -(-size // step) * step / size
+
+    def _bytes(self, load: Instruction) -> int:
+        return math.prod(self._size(a) for a in load.axes) * load.dtype.size_bytes
+
     def _is_packed(self, load: Instruction) -> bool:
         """The load moves along the lanes and not along the rows, and reads no element at several points."""
         return self.lanes in load.axes and self.below not in load.axes and not self._is_window(load)
@@ -236,6 +269,9 @@ class _Sum:
                 yield "size", (number,), "|".join(str(n) for n in extent.sizes if n % TILE_WORDS == 0)
             elif self.passes_again and extent.axis in self.results and 0 < extent.level < last:
                 yield "size", (number,), "1"
+            elif (self.is_packed or self.is_in_place) and extent.level > 0:
+                if (size := self._size_of_level(extent.axis, extent.level, extent.sizes)) is not None:
+                    yield "size", (number,), str(size)
             elif self.is_halved and extent.axis in self.results and 0 < extent.level < last:
                 yield "size", (number,), str(self._rows_of_block(extent.sizes) if extent.axis == self.below else 1)
         if self.is_across:
@@ -253,7 +289,7 @@ class _Sum:
             is_copied = (apart or (self.is_packed and self._is_packed(producer))) and self.lanes in depends
             if is_copied or (self.is_halved and self.products == 1):
                 yield from self._copied(temporary)
-            elif (self.products > 1 or self.is_packed) and self.lanes not in depends:
+            elif self.is_in_place or ((self.products > 1 or self.is_packed) and self.lanes not in depends):
                 yield from self._merged(temporary)
             elif self._is_row_of_tiles(temporary):
                 yield from self._written_as_used(temporary)
@@ -261,10 +297,10 @@ class _Sum:
             yield from self._where_used()
         if self.keeps:
             yield from self._row_by_row()
-        if self.is_across or self.is_packed or self.is_tiled:
+        if self.is_across or self.is_packed or self.is_in_place or self.is_tiled:
             yield from self._in_registers()
-        if self.is_packed:
-            yield from self._slices_around_rows()
+        if self.is_packed or self.is_in_place:
+            yield from self._rows_around_panels()
             yield from self._loaded_after()
         yield from self._kinds()
 
@@ -331,10 +367,10 @@ class _Sum:
 
     def _where_used(self) -> Iterator[Habit]:
         """In kernels that sum along rows, loads of what no sum reads (factors of columns) stand in the loops of their use: a copy
-        never pays. Where later passes read rows from memory again, rows follow each other as they lie there, which the hardware
-        fetches ahead by itself: each pass would ask for the lines again."""
+        never pays. Where later passes read rows from memory again, rows follow each other as they lie there, and the last pass
+        fetches those that come next."""
         if self.passes_again:
-            yield "prefetch", (0,), "0"
+            yield "prefetch", (0,), "NEXT"
             stores = (o for o in self.objects.operations if o.operator is Operator.STORE and o.temporary is None)
             yield from (("cache", (store.statement,), "NONE") for store in stores)
         instructions = self.objects.backbone.instructions
@@ -348,8 +384,8 @@ class _Sum:
             pair = self.objects.pairs[number]
             if self._kind(pair.target) not in ("UNROLL", "VECTOR"):
                 yield "order", (pair.source, pair.target), "MERGED"
-            elif self.is_packed:
-                yield "dim_kind", (pair.source,), "UNROLL"
+            elif self.is_packed or self.is_in_place:
+                yield "dim_kind", (pair.source,), self._kind(pair.target) or "UNROLL"
 
     def _in_registers(self) -> Iterator[Habit]:
         """The sum runs inside of the loops over its results, so that no total lies in an array."""
@@ -359,13 +395,31 @@ class _Sum:
                 if step.is_reduction and not result.is_reduction and self._kind(result.statement) is None:
                     yield "order", (result.statement, step.statement), "OUTER"
 
-    def _slices_around_rows(self) -> Iterator[Habit]:
-        """All rows use the vectors of a step before the next ones."""
+    def _rows_around_panels(self) -> Iterator[Habit]:
+        """Rows of the nearest cache take all vectors of a slice before the next rows do; slices are around all rows. Rows follow
+        each other as they lie in memory."""
         loops = [x for s in self.total.loops if self._kind(s) is None and not (x := self.loop[s]).is_reduction]
-        for vectors in loops:
-            for rows in loops:
-                if vectors.axis == self.lanes and rows.axis == self.below:
-                    yield "order", (vectors.statement, rows.statement), "OUTER"
+        for rows in (x for x in loops if x.axis != self.lanes):
+            for vectors in (x for x in loops if x.axis == self.lanes):
+                is_slice = self.is_packed and vectors.level == 0
+                yield "order", (vectors.statement, rows.statement), "OUTER" if is_slice else "INNER"
+            for others in (x for x in loops if x.axis not in (self.lanes, self.below) and rows.axis == self.below):
+                yield "order", (others.statement, rows.statement), "OUTER"
+
+    def _size_of_level(self, axis: int, level: int, sizes: Sequence[int]) -> int | None:
+        """The size of a level of loops around those in registers; None: any."""
+        last = self.levels[axis] - 1
+        if axis in self.reduced:
+            is_as_read = all(x.dtype == self.dtype for x in self.loads)  # else words of several elements may be summed
+            return min((n for n in sizes if is_as_read and self._size(axis) % n == 0), default=None)
+        if axis != self.lanes:
+            return min(sizes) if self.is_alone else None
+        if level != last - 2:
+            return None
+        panels = -(-self._size(axis) // (self.width * self.vectors))
+        bytes_of_panel = sum(self._bytes(x) for x in self.loads if self._is_packed(x)) / panels
+        fitting = [n for n in sizes if panels % n == 0 and n * bytes_of_panel <= self.room]
+        return max(fitting, default=1) if self.is_packed else 1
 
     def _loaded_after(self) -> Iterator[Habit]:
         """Loads that no sum reads come behind the steps, whose totals need the registers."""

@@ -112,12 +112,8 @@ class Decided(Protocol):
         of four warps read it that multiply together."""
         ...
 
-    def ahead(self) -> int:
-        """Iterations ahead for which the loops of a CPU fetch, 0: none."""
-        ...
-
-    def fetches_around(self) -> bool:
-        """The loops of a CPU around sums fetch what their sums will read."""
+    def fetching(self) -> str:
+        """How the loops of a CPU fetch: `lower_prefetch.fetching`."""
         ...
 
     def is_backward(self) -> bool:
@@ -168,11 +164,8 @@ class Table:
     def temporaries(self) -> Sequence[Temporary]:
         return self.arrays
 
-    def ahead(self) -> int:
-        return self.fetched_ahead
-
-    def fetches_around(self) -> bool:
-        return False
+    def fetching(self) -> str:
+        return str(self.fetched_ahead)
 
     def is_backward(self) -> bool:
         return self.runs_backward

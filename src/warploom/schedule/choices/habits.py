@@ -10,12 +10,12 @@ ruled out, and what contradicts the decisions before it is left out by whoever t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from warploom.machines import WIDEST_BYTES, MatrixInstruction
-from warploom.schedule.backbone import Access, Backbone, Operator, matrix_of
+from warploom.schedule.backbone import Access, Backbone, Operator, followers, matrix_of
 from warploom.schedule.choices.decided import Temporary
 from warploom.schedule.choices.habits_one_pass import WAYS, OnePass
 from warploom.schedule.choices.habits_one_pass_matrices import MATRIX_WAYS, OnePassMatrices
@@ -40,13 +40,13 @@ def habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ...]:
     together = _WAYS_OF_GROUPS if any(on.has_groups and on.factor in target.group_matrices for on in matrices.values()) else ()
     ways = (*together, *_MATRIX_WAYS, _OF_FEW_BLOCKS if _results(objects) < _MANY_RESULTS else _OF_MANY_BLOCKS)
     for number, way in enumerate(ways if matrices else _MATRIX_WAYS):
-        every = (
+        every = [
             MatrixTiles(objects, o, on, way, target.shared_bytes)
             if (on := matrices.get(o.statement))
             else Tiles(objects, o, is_tall=number > 0)
             for o in objects.sums
-        )
-        found.append(tuple(dict.fromkeys(h for tiles in every for h in tiles.habits())))
+        ]
+        found.append(tuple(dict.fromkeys((*_one_after_the_other(every), *(h for tiles in every for h in tiles.habits())))))
     windows = windowed_regions(objects.backbone)
     if windows:
         ways = [Windows(objects, windows, way, target.max_unroll) for way in WAYS_OF_WINDOWS]
@@ -54,6 +54,24 @@ def habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ...]:
     if not any(found):
         found = [tuple(dict.fromkeys(Rows(objects, *way).habits())) for way in _SHARES_OF_ROWS]
     return tuple(way for way in dict.fromkeys(found) if way)
+
+
+def _one_after_the_other(sums: Sequence[Tiles]) -> Iterator[Habit]:
+    """Whole products follow each other, each with copies ahead of its own tiles; what is made of their results comes last."""
+    products = [tiles for tiles in sums if tiles.is_product]
+    for one, other in pairwise(products):
+        for first in one.rounds():
+            for second in other.rounds():
+                yield "order", (first, second), "BEFORE"
+    if len(products) > 1:
+        last = products[-1]
+        after = followers(last.backbone.instructions)
+        made = set[int]().union(*(after[tiles.total.instruction] for tiles in products))
+        for operation in last.objects.operations:
+            if operation.temporary is None and operation.instruction in made:
+                for first in last.rounds():
+                    for second in (operation.statement, *(s for s in operation.loops if last.loop[s].level)):
+                        yield "order", (first, second), "BEFORE"
 
 
 def _results(objects: Objects) -> int:
@@ -88,8 +106,17 @@ class Tiles:
         self.staged = [t for t in objects.temporaries if t.consumer == total.instruction and self._is_loaded(t)]
         self.store = next((o for o in objects.operations if o.operator is Operator.STORE and o.temporary is None), None)
 
+    @property
+    def is_product(self) -> bool:
+        """Both operands are loaded, and used again."""
+        return len(self.staged) >= 2 and all(self._is_reused(t) for t in self.staged)
+
+    def rounds(self) -> list[int]:
+        """The outermost loops over what is summed."""
+        return [s for s in self.total.loops if self.loop[s].is_reduction and self.loop[s].level == 0]
+
     def habits(self) -> Iterator[Habit]:
-        if len(self.staged) < 2 or not all(self._is_reused(t) for t in self.staged):
+        if not self.is_product:
             return
         for statement, kind in self.kinds.items():
             yield "dim_kind", (statement,), kind
@@ -363,7 +390,7 @@ class MatrixTiles(Tiles):
 
     def others(self) -> Iterator[Habit]:
         """Habits that operate on the results, and load what that needs, in the threads and registers that hold the results."""
-        staged = {self.operation[t.producer].statement for t in self.staged}
+        staged = {self.operation[t.producer].statement for t in self._tiles()}
         for operation in self.objects.operations:
             if operation.temporary is not None or operation is self.total or operation.statement in staged:
                 continue
@@ -376,13 +403,19 @@ class MatrixTiles(Tiles):
                         yield "thread_mapping", (statement, own), "MAPPED"
 
     def copies(self) -> dict[int, int]:
-        """Copies of the tile of each region: three, two of the largest where shared memory has no room for more."""
-        each = {t.region: self._tile_bytes(t) for t in self.staged}
+        """Copies of the tile of each region, those of the kernel's other sums among them: three, two of the largest where shared
+        memory has no room for more."""
+        each = {t.region: self._tile_bytes(t) for t in self._tiles()}
         found = dict.fromkeys(each, _COPIES)
         for region in sorted(each, key=each.__getitem__, reverse=True):
             if sum(each[r] * n for r, n in found.items()) > self.shared_bytes:
                 found[region] = _COPIES - 1
         return found
+
+    def _tiles(self) -> list[Temporary]:
+        """The tiles of all sums of the kernel."""
+        sums = {o.instruction for o in self.objects.sums}
+        return [t for t in self.objects.temporaries if t.consumer in sums and self._is_loaded(t)]
 
     def _tile_bytes(self, temporary: Temporary) -> int:
         """Bytes of one copy of a tile with the sizes of this way."""
@@ -391,7 +424,11 @@ class MatrixTiles(Tiles):
         return element * math.prod(int(wanted.get(self.role(e), self.backbone.extents[e].sizes[0])) for e in extents)
 
     def _wanted(self) -> Mapping[str, str]:
-        return {**self.way.sizes, **_WIDE_SIZES} if self.on.factor_bytes > 4 else self.way.sizes
+        """Sizes by role; sums of one kernel, whose totals all stay in registers, take fewer columns each."""
+        wanted = {**self.way.sizes, **_WIDE_SIZES} if self.on.factor_bytes > 4 else dict(self.way.sizes)
+        if len(self.objects.sums) > 1:
+            wanted |= {"y1": "1"} if wanted["y1"] != "1" else {"y2": str(int(wanted["y2"]) // 2)}
+        return wanted
 
     def sizes(self) -> Iterator[Habit]:
         wanted = self._wanted()

@@ -11,6 +11,7 @@ from warploom.schedule.backbone import (
     Backbone,
     Instruction,
     Operator,
+    Region,
     Result,
     Role,
     Scope,
@@ -371,13 +372,20 @@ def _bytes(bits: int) -> int:
 
 
 def leaves_caches(backbone: Backbone, target: Target) -> bool:
-    """The arrays do not fit half of a CPU's last cache. Elsewhere whoever reads results next finds them there, and stores around
-    the caches only seem faster, as long as nothing else touches what they write."""
-    caches = target.rates.caches
-    is_open = bool(run_time_sizes(backbone))
-    return target.has_threads or is_open or not caches or 2 * _held(backbone) > caches[-1].size_bytes
+    """The arrays do not fit half of a CPU's last cache, or results that leave the program none that is faster than memory.
+    Elsewhere whoever reads them next finds them there, and stores around the caches only seem faster, as long as nothing else
+    touches what they write."""
+    rates = target.rates
+    if target.has_threads or run_time_sizes(backbone) or not rates.caches:
+        return True
+    results = sum(_size(r) for r in backbone.regions if r.role is Role.OUTPUT and not r.is_between)
+    return 0 < rates.near_bytes < results or 2 * _held(backbone) > rates.caches[-1].size_bytes
 
 
 def _held(backbone: Backbone) -> int:
     """Bytes of all arrays."""
-    return sum(r.elements * _bytes(r.dtype.bits) for r in backbone.regions)
+    return sum(map(_size, backbone.regions))
+
+
+def _size(region: Region) -> int:
+    return region.elements * _bytes(region.dtype.bits)

@@ -26,19 +26,20 @@ from warploom.schedule.backbone import (
     Previous,
     Result,
     Symmetry,
-    run_time_sizes,
+    run_time_values,
     symmetry_of,
 )
 from warploom.schedule.choices.decided import Decided
 from warploom.schedule.choices.lower_direction import backward
 from warploom.schedule.choices.lower_hardware import assign_hardware, only_first_threads
 from warploom.schedule.choices.lower_kept import Kept
+from warploom.schedule.choices.lower_masked import Needed, longest_first, needed_tiles
 from warploom.schedule.choices.lower_memory import Places
 from warploom.schedule.choices.lower_mirror import Halves, again, halves_of
 from warploom.schedule.choices.lower_operations import Operation, Operations, joining_of, operations_of
 from warploom.schedule.choices.lower_parts import Parts
 from warploom.schedule.choices.lower_pipeline import pipelined
-from warploom.schedule.choices.lower_prefetch import prefetching, prefetching_around
+from warploom.schedule.choices.lower_prefetch import fetching
 from warploom.schedule.choices.lower_swizzle import in_atoms, swizzled
 from warploom.schedule.choices.lower_tree import Branch, Item, Tree, build_tree
 from warploom.schedule.choices.lower_values import Cell, Reduction, Registers, Start, assign_registers
@@ -73,11 +74,11 @@ def lower(decided: Decided) -> Nest:
     symmetry = symmetry_of(decided.backbone) if decided.is_mirrored() else None
     if symmetry is not None:
         writer.mirror(symmetry)
+    writer.needed = needed_tiles(operations, tree, places.index)
     writer.place_reductions()
     backbone = decided.backbone
     buffers = [buffer_of(region) for region in backbone.regions]
-    axes = {a.run_time: a.size for a in backbone.axes}
-    run_time = tuple((size, axes[size]) for size in run_time_sizes(backbone))
+    run_time = run_time_values(backbone)
     buffers += [places.buffer(t) for t in decided.temporaries()]
     buffers += writer.arrays
     parameters = dict.fromkeys(o for i in backbone.instructions for o in i.operands if isinstance(o, Parameter))
@@ -93,10 +94,10 @@ def lower(decided: Decided) -> Nest:
         stages = decided.stages(temporary.region)
         if stages > 1 and decided.has_threads:
             nest = pipelined(nest, places.temporaries[temporary.region], stages, has_async_copy=decided.has_async_copy)
+    nest = longest_first(nest) if writer.needed is not None else nest
     if decided.is_backward():
         nest = backward(nest)
-    nest = prefetching_around(nest) if decided.fetches_around() else prefetching(nest, decided.ahead())
-    return with_barriers(nest)
+    return with_barriers(fetching(nest, decided.fetching()))
 
 
 def _gap(tree: Tree) -> int:
@@ -117,6 +118,8 @@ class _Writer:
     symmetry: Symmetry | None = None
     halves: Halves | None = None
     """The tiles of a symmetric sum that are made."""
+    needed: Needed | None = None
+    """The tiles that a mask leaves to each block."""
 
     @property
     def dropped(self) -> frozenset[int]:
@@ -203,7 +206,8 @@ class _Writer:
         kind = branch.kind
         if kind is Kind.VECTOR and not (len(body) == 1 and self._is_vector(branch, body[0])):
             kind = Kind.UNROLL
-        return (Loop(branch.number, branch.name, kind, branch.size, body, branch.hardware, trips=branch.trips),)
+        only = self.needed.only if self.needed is not None and branch is self.needed.loop else ()
+        return (Loop(branch.number, branch.name, kind, branch.size, body, branch.hardware, trips=branch.trips, only=only),)
 
     def _is_vector(self, branch: Branch, node: Node) -> bool:
         """On CUDA an access is of consecutive elements, aligned, and its guards hold for all lanes or none."""

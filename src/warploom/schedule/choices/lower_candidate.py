@@ -10,7 +10,7 @@ from warploom.schedule.choices.decided import DimPair, LoweringError, Temporary
 from warploom.schedule.choices.description import ORDERS, SEQUENTIAL
 from warploom.schedule.choices.lower import lower
 from warploom.schedule.choices.objects import Objects
-from warploom.schedule.nest import Nest
+from warploom.schedule.nest import Nest, fused
 from warploom.schedule.targets import Target
 from warploom.solve.space import Candidate
 
@@ -22,7 +22,8 @@ def lower_candidate(objects: Objects, target: Target, candidate: Candidate) -> N
 
     Raises LoweringError where one has several left, or where the decisions contradict each other.
     """
-    return lower(CandidateDecisions(objects, target, candidate))
+    nest = lower(CandidateDecisions(objects, target, candidate))
+    return fused(nest) if target.has_threads else nest
 
 
 @dataclass(slots=True)
@@ -104,12 +105,8 @@ class CandidateDecisions:
     def swizzle(self, region: int) -> str:
         return self._single("swizzle", region, plain="NONE")
 
-    def ahead(self) -> int:
-        found = self._single("prefetch", 0, plain="0")
-        return int(found) if found.isdigit() else 0
-
-    def fetches_around(self) -> bool:
-        return self._single("prefetch", 0, plain="0") == "AROUND"
+    def fetching(self) -> str:
+        return self._single("prefetch", 0, plain="0")
 
     def is_backward(self) -> bool:
         return self._single("direction", 0, plain="FORWARD") == "BACKWARD"

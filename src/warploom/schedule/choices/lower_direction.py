@@ -14,6 +14,11 @@ def backward(nest: Nest) -> Nest:
     """The nest with the iterations of its sequential and block loops in reverse order, but for those whose number is known at run
     time. Sums are taken in another order."""
     sizes = {loop.number: loop.size for loop in loops(nest.body) if loop.kind in (Kind.LOOP, Kind.BLOCK) and loop.trips is None}
+    return turned(nest, sizes)
+
+
+def turned(nest: Nest, sizes: Mapping[int, int]) -> Nest:
+    """The nest with the iterations of some loops in reverse order; sizes: theirs, by their numbers."""
     return replace(nest, body=_turned(nest.body, sizes))
 
 

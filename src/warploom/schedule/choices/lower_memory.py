@@ -81,10 +81,11 @@ class Places:
                 if axis not in reduced:
                     self.ends.add(self.edge(operation, axis))
         if access.fill is not None:
-            for expression, size in zip(access.indices, region.shape, strict=True):
+            opened = dict(region.open_lengths)
+            for n, (expression, size) in enumerate(zip(access.indices, region.shape, strict=True)):
                 low, high = self._range(expression)
                 if low < 0 or high >= size:
-                    guards[Guard(self.index(operation, expression), size)] = None
+                    guards[Guard(self.index(operation, expression), size, opened.get(n))] = None
         return tuple(guards)
 
     def _range(self, expression: AxisSum) -> tuple[int, int]:

@@ -103,7 +103,7 @@ class Operations:
         found = self.backbone.axes[axis]
         if found.run_time is None:
             return self.padded_size(axis) > found.size
-        return found.run_time.multiple % self.tile_size(axis) > 0
+        return found.run_time.divisor % self.tile_size(axis) > 0
 
     def tile_size(self, axis: int) -> int:
         """Iterations of the axis in one of its outermost loop."""

@@ -12,16 +12,62 @@ LINE_BYTES = 64
 _LINES_AHEAD = 2
 
 
-def prefetching(nest: Nest, ahead: int) -> Nest:
-    """The nest in which every sequential loop that reads other lines of an argument in each iteration fetches those of the
-    iteration `ahead` further on; the nest itself for 0."""
-    return replace(nest, body=_ahead(nest, nest.body, ahead)) if ahead else nest
+def fetching(nest: Nest, how: str) -> Nest:
+    """The nest in which loops fetch what is read later.
+
+    how: a number: every sequential loop that reads other lines of an argument in each iteration fetches those of so many
+    iterations further on; 0: none does. AROUND: the loops around sums, which walk along an argument's rows, fetch what their sums
+    read some lines further on: those are more rows than the hardware follows. NEXT: of loops that read the same rows one after
+    another, the last fetches the rows that come next: the memory works while nothing else is read from it.
+    """
+    match how:
+        case "0":
+            return nest
+        case "AROUND":
+            return replace(nest, body=_around(nest, nest.body))
+        case "NEXT":
+            return replace(nest, body=_next(nest, nest.body, ()))
+        case _:
+            return replace(nest, body=_ahead(nest, nest.body, int(how)))
 
 
-def prefetching_around(nest: Nest) -> Nest:
-    """The nest in which the loops around sums, which walk along an argument's rows, fetch what their sums read some lines further
-    on: those are more rows than the hardware follows."""
-    return replace(nest, body=_around(nest, nest.body))
+def _next(nest: Nest, nodes: Sequence[Node], around: tuple[int, ...]) -> tuple[Node, ...]:
+    """around: the loops around these nodes, outermost first."""
+    last: dict[int, int] = {}
+    """Argument -> the last of these nodes that reads it."""
+    for place, node in enumerate(nodes):
+        last |= {s.memory.buffer: place for s, _ in statements((node,)) if isinstance(s, Load) and _is_argument(nest, s)}
+    found: list[Node] = []
+    for place, node in enumerate(nodes):
+        if isinstance(node, Loop):
+            ahead = 0
+            if node.kind is Kind.LOOP:
+                ahead = max((_to_next(nest, node, around, b) for b, at in last.items() if at == place), default=0)
+            if ahead:
+                node = replace(node, stages=ahead + 1)
+            else:
+                node = replace(node, body=_next(nest, node.body, (*around, node.number)))
+        found.append(node)
+    return tuple(found)
+
+
+def _to_next(nest: Nest, loop: Loop, around: Sequence[int], buffer: int) -> int:
+    """Iterations of the loop from a row of an argument to the next one, whole rows being read; 0 where it reads no such row."""
+    for load, _ in statements(loop.body):
+        if not isinstance(load, Load) or load.memory.buffer != buffer:
+            continue
+        strides = dict(load.memory.offset.terms)
+        along = strides.get(loop.number, 0)
+        row = next((strides[number] for number in reversed(around) if strides.get(number)), 0)
+        if abs(along) * nest.buffers[buffer].dtype.size_bytes < LINE_BYTES or row % along:
+            continue
+        if row // along >= loop.size > 1:
+            return row // along
+    return 0
+
+
+def _is_argument(nest: Nest, load: Load) -> bool:
+    return nest.buffers[load.memory.buffer].role is not Role.TEMPORARY
 
 
 def _around(nest: Nest, nodes: Sequence[Node]) -> tuple[Node, ...]:

@@ -30,10 +30,11 @@ def loads_per_output(nest: Nest) -> float | None:
         if not isinstance(statement, Load | Store) or nest.buffers[statement.memory.buffer].space is not Space.GLOBAL:
             continue
         points = _Points(nest, around)
+        rounds = tuple(guard for loop in around for guard in loop.only)
         if isinstance(statement, Store):
-            stored += points.running((*statement.memory.guards, *statement.guards))
+            stored += points.running((*statement.memory.guards, *statement.guards, *rounds))
         else:
-            loaded += points.running(statement.memory.guards) * known.new(statement, around)
+            loaded += points.running((*statement.memory.guards, *rounds)) * known.new(statement, around)
     return loaded / stored if stored else None
 
 

@@ -13,6 +13,7 @@ from warploom.machines import ARCHITECTURES, SECTOR_BYTES, Architecture, Speeds,
 from warploom.schedule.cost.loads import Loaded
 from warploom.schedule.cost.timeline import Latencies, cycles_of
 from warploom.schedule.cost.traffic import Traffic, traffic_of
+from warploom.schedule.cost.uneven import busiest_of
 from warploom.schedule.cost.work import copied_values, work_of
 from warploom.schedule.nest import (
     WARP,
@@ -98,15 +99,21 @@ def modelled(nest: Nest, target: Target, least: Work = NOTHING) -> Modelled:
     each = -(-blocks // rates.cores)
     at_once = min(fitting, each)
     near = (rates.caches[0].size_bytes - at_once * shared) / at_once
-    traffic = traffic_of(nest, threads, max(near, 0.0), float(rates.caches[-1].size_bytes), at_once * rates.cores)
-    per_block = work_of(nest)
-    alone = START_CYCLES + cycles_of(nest, threads, latencies_of(on, warps, is_near=traffic.is_near))
+    busiest = busiest_of(nest, rates.cores, at_once)
+    room = max(near, 0.0), float(rates.caches[-1].size_bytes), at_once * rates.cores
+    traffic = traffic_of(busiest.nest, threads, *room)
+    per_block = work_of(busiest.nest)
+    latencies = latencies_of(on, warps, is_near=traffic.is_near)
+    alone = longest = START_CYCLES + cycles_of(busiest.nest, threads, latencies)
+    if busiest.longest is not nest:
+        longest = START_CYCLES + cycles_of(busiest.longest, threads, latencies)
+        traffic = replace(traffic, memory=traffic_of(busiest.longest, threads, *room).memory)  # of all blocks together
     spilled = max(0, wanted - most)
     slowed = (1.0 + spilled / 16.0) * max(1.0, code_size(nest.body) / CODE)
     work = replace(
-        per_block.times(each * slowed),
-        waiting=-(-each // at_once) * alone * slowed,
-        l2_bytes=(traffic.read + traffic.written if on.largest else max(traffic.read, traffic.written)) * each / blocks,
+        per_block.times(busiest.blocks * slowed),
+        waiting=max(-(-busiest.blocks // at_once) * alone, longest) * slowed,
+        l2_bytes=(traffic.read + traffic.written if on.largest else max(traffic.read, traffic.written)) * busiest.blocks / blocks,
         memory_bytes=traffic.memory / rates.cores,
         launches=1.0,
     )

@@ -8,17 +8,27 @@
 #define BYTES 64
 #elif defined(__AVX__)
 #define BYTES 32
+#elif defined(__ARM_FEATURE_SVE_BITS) && __ARM_FEATURE_SVE_BITS == 256
+#include <arm_sve.h>
+#define BYTES 32
 #else
 #define BYTES 16
 #endif
 
 typedef float Vector __attribute__((vector_size(BYTES)));
+typedef float Vector128 __attribute__((vector_size(16)));
 
 #define ENTRY(name) \
     void name(void *const *arrays, const double *parameters, ptrdiff_t begin, ptrdiff_t end, char *restrict scratch)
 #define UNUSED() (void)arrays, (void)begin, (void)end, (void)scratch
 #if defined(__x86_64__) || defined(__i386__)
 #define KEEP(x) __asm__ volatile("" : "+x"(x))
+#elif BYTES > 16
+/* No constraint takes vectors of C that are longer than NEON's: they pass through those of SVE. */
+static inline float kept_scalar(float x) { __asm__ volatile("" : "+w"(x)); return x; }
+static inline Vector128 kept_short(Vector128 x) { __asm__ volatile("" : "+w"(x)); return x; }
+static inline Vector kept_long(Vector x) { svfloat32_t kept = x; __asm__ volatile("" : "+w"(kept)); return kept; }
+#define KEEP(x) ((x) = _Generic((x), float: kept_scalar, Vector128: kept_short, Vector: kept_long)(x))
 #else
 #define KEEP(x) __asm__ volatile("" : "+w"(x))
 #endif
@@ -85,7 +95,6 @@ const int has_fma = 0;
     ACCESSES(load_##bits, type, LOAD, USE) \
     ACCESSES(store_##bits, type, STORE, USE)
 
-typedef float Vector128 __attribute__((vector_size(16)));
 WIDTH(32, float, MAX_SCALAR)
 ACCESSES(load_word, size_t, LOAD_WORD, USE_WORD)
 ACCESSES(store_word, size_t, STORE, USE_WORD)
@@ -97,6 +106,15 @@ WIDTH(256, Vector256, MAX_VECTOR)
 #if BYTES >= 64
 WIDTH(512, Vector, MAX_VECTOR)
 #endif
+
+#if BYTES >= 64 && defined(__AVX512BF16__)
+const int has_bf16_dots = 1;
+#define BF16_DOT(n) __asm__ volatile("vdpbf16ps %1, %1, %0" : "+v"(a##n) : "v"(x));
+#else
+const int has_bf16_dots = 0;
+#define BF16_DOT(n) KEEP(a##n);
+#endif
+ARITHMETIC(bf16_dots, Vector, BF16_DOT)
 
 ENTRY(fma_chain) { /* passes x 8 dependent FMAs */
     UNUSED();

@@ -41,6 +41,8 @@ class Calibration:
     """Dependent integer additions per ns."""
     fma_gflops: float
     """Rate in f32, of the widest vectors, in registers."""
+    bf16_dots: float
+    """Instructions per ns that add the products of the widest vectors of bf16 to totals in f32; 0 where there are none."""
     fma_latency_ns: float
     loop_ns: float
     """An iteration of an empty loop."""
@@ -170,11 +172,13 @@ class _Probe:
         return 8 * passes / self.seconds("add_chain", passes, samples=60) / 1e9
 
     def ports(self, vector_bytes: int) -> Iterator[tuple[str, int, float]]:
-        """Many short samples: a disturbance of one of them leaves the others alone."""
-        passes, samples = 20_000, 60
         for what, size in measured_ports(vector_bytes):
-            entry = what if what in _WORDS else f"{what}_{8 * size}"
-            yield what, size, 12 * passes / self.seconds(entry, passes, 4096, samples) / 1e9
+            yield what, size, self.port(what if what in _WORDS else f"{what}_{8 * size}")
+
+    def port(self, entry: str) -> float:
+        """Instructions per ns. Many short samples: a disturbance of one of them leaves the others alone."""
+        passes, samples = 20_000, 60
+        return 12 * passes / self.seconds(entry, passes, 4096, samples) / 1e9
 
     def memory_rate(self, name: str, size: int) -> float:
         found: list[float] = []
@@ -212,6 +216,7 @@ def _measure(threads: int) -> Calibration:
         has_fma=has_fma,
         clock_ghz=max(clock_ghz, probe.clock_ghz()),
         fma_gflops=2 * (vector_bytes // 4) * widest_fma,
+        bf16_dots=probe.port("bf16_dots") if ctypes.c_int.in_dll(loaded, "has_bf16_dots").value else 0.0,
         fma_latency_ns=probe.seconds("fma_chain", passes // 4) * 1e9 / (8 * (passes // 4)),
         loop_ns=probe.seconds("empty_loop", 4 * passes) * 1e9 / (4 * passes),
         inner_loop_ns=probe.seconds("inner_loops", passes // 10) * 1e9 / (passes // 10),

@@ -4,11 +4,13 @@ Bytes: x86 multiplies unsigned by signed ones (`vpdpbusd`); of two of one type, 
 (`surpluses`). The instructions of Arm that most machines have take two of one type, so that there it is moved back. Integers
 wrap, so that all of it is exact.
 
-bf16: `vdpbf16ps`, `bfdot`. Their sums are not those of f32: see `DIFFERENT_SUMS`. These rows, and those for Arm, are unchecked:
-they are compiled, and nobody has run them.
+bf16: `vdpbf16ps`, `bfdot`. Their sums are not those of f32: see `DIFFERENT_SUMS`. What x86 does is checked on a processor, bit by
+bit. The rows for Arm are unchecked: they are compiled, and nobody has run them; those of SVE, for vectors of a length that the
+compiler is told, were run by an emulation of the instructions.
 
 Sources: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2 (VPDPBUSD, VDPBF16PS); Arm C Language Extensions,
-section 13.2.3 (vdot, vusdot, vbfdot); Arm Architecture Reference Manual for A-profile, BFDOT and FEAT_EBF16.
+section 13.2.3 (vdot, vusdot, vbfdot) and the chapter on SVE (svdot, svusdot, svbfdot, __ARM_FEATURE_SVE_BITS); Arm Architecture
+Reference Manual for A-profile, BFDOT and FEAT_EBF16.
 """
 
 from __future__ import annotations
@@ -18,13 +20,15 @@ from warploom.core.compiler import machine_text
 
 _X86 = {4: "_mm", 8: "_mm256", 16: "_mm512"}
 """By lanes."""
+SVE_LANES = (8, 16)
+"""Lanes of vectors of SVE that are no vectors of NEON."""
 _OF_BYTES = ("avx512_vnni", "avx_vnni", "asimddp")
 _FLAGS = {"i8": _OF_BYTES, "u8": _OF_BYTES, "bf16": ("avx512_bf16", "bf16")}
 """Names under which systems list these instructions, by the type of the elements."""
 DIFFERENT_SUMS = "products of bf16 by instructions that take subnormal numbers as 0 and round each sum of two in their own way"
 """Domain of a verdict on a kernel with words of bf16. x86 adds the upper, then the lower product to the total, each rounded once
-to nearest even, with subnormal factors, totals and results as 0, whatever the control register says. Arm adds both products
-first, and rounds to odd, with subnormal numbers as 0, unless it has FEAT_EBF16 and is told otherwise."""
+to nearest even, with subnormal factors, totals and results (after rounding) as 0, whatever the control register says. Arm adds
+both products first, and rounds to odd, with subnormal numbers as 0, unless it has FEAT_EBF16 and is told otherwise."""
 
 
 def multiplied_words() -> frozenset[str]:
@@ -40,7 +44,9 @@ def dot_text(total: str, first: DType, second: DType, lanes: int) -> str:
     """
     lines: list[str] = []
     for macro, text in _rows(first, second, lanes):
-        lines += [f"{'#elif' if lines else '#if'} {macro}", f"    return ({total}){text};"]
+        # Vectors of SVE become those of C where they are returned, and nowhere else.
+        made = text if text.startswith("sv") else f"({total}){text}"
+        lines += [f"{'#elif' if lines else '#if'} {macro}", f"    return {made};"]
     pairs = zip(_each("a", first, total, lanes), _each("b", second, total, lanes), strict=True)
     plain = [f"    sum += {a} * {b};" for a, b in pairs]
     plain.append("    return sum;")
@@ -79,6 +85,13 @@ def _rows(first: DType, second: DType, lanes: int) -> list[tuple[str, str]]:
                 f"vsubq_s32(vdotq_s32((int32x4_t)sum, {moved}, {bytes_}), vdotq_s32(vdupq_n_s32(0), {high}, {bytes_}))",
             )
         )
+    if lanes in SVE_LANES:
+        length, bytes_ = _of_sve(lanes), f"svreinterpret_s8_s32({signed})"
+        moved = f"svreinterpret_s8_u32({unsigned} ^ 0x80808080u)"
+        surplus = f"svdot_n_s32(svdup_n_s32(0), {bytes_}, -128)"
+        product = f"svusdot_s32(sum, svreinterpret_u8_u32({unsigned}), {bytes_})"
+        rows.append((f"{length} && defined(__ARM_FEATURE_SVE_MATMUL_INT8)", product))
+        rows.append((length, f"svsub_s32_x(svptrue_b32(), svdot_s32(sum, {moved}, {bytes_}), {surplus})"))
     return rows
 
 
@@ -92,4 +105,12 @@ def _rows_of_bf16(lanes: int) -> list[tuple[str, str]]:
     if lanes == 4:
         arguments = "((float32x4_t)sum, (bfloat16x8_t)a, (bfloat16x8_t)b)"
         rows.append(("defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)", f"vbfdotq_f32{arguments}"))
+    if lanes in SVE_LANES:
+        text = "svbfdot_f32(sum, svreinterpret_bf16_u32(a), svreinterpret_bf16_u32(b))"
+        rows.append((f"{_of_sve(lanes)} && defined(__ARM_FEATURE_SVE_BF16)", text))
     return rows
+
+
+def _of_sve(lanes: int) -> str:
+    """Vectors of SVE have so many lanes, as the compiler was told."""
+    return f"__ARM_FEATURE_SVE_BITS == {lanes * 32}"

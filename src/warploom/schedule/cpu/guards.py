@@ -56,7 +56,8 @@ def test(guard: Guard, indices: Indices) -> list[Text]:
     if low < 0:
         conditions.append(binary(">=", affine_text(place.constant + least, place.terms), decimal(0)))
     if guard.run_time is not None:
-        conditions.append(binary("<", affine_text(place.constant + greatest, place.terms), Text(guard.run_time.name)))
+        length = affine_text(guard.run_time.more, ((guard.run_time.name, 1),))
+        conditions.append(binary("<", affine_text(place.constant + greatest, place.terms), length))
     elif high >= guard.bound:
         conditions.append(binary("<", affine_text(place.constant + greatest, place.terms), decimal(guard.bound)))
     return conditions
@@ -75,19 +76,21 @@ def first_holding(guards: Sequence[Guard], loop: Loop, indices: Indices) -> tupl
         least, greatest = least - min(0, reach), greatest - max(0, reach)
         least, greatest = place.constant + least, place.constant + greatest
         size = () if guard.run_time is None else ((guard.run_time.name, 1),)
-        bound = guard.bound if guard.run_time is None else 0
+        bound = guard.bound if guard.run_time is None else guard.run_time.more
+        may_pass = guard.run_time is not None or high >= bound
         negated = tuple((v, -s) for v, s in place.terms)
         step = abs(stride)
         if stride > 0:
             if low < 0:
                 lows.append(_quotient(-least + step - 1, negated, step))
-            if high >= bound:
+            if may_pass:
                 highs.append(_quotient(bound - greatest + step - 1, (*size, *negated), step))
         else:
             if low < 0:
                 highs.append(_quotient(least + step, place.terms, step))
-            if high >= guard.bound:  # of known size: the index of an axis only grows
-                lows.append(_quotient(greatest - guard.bound + step, place.terms, step))
+            if may_pass:
+                below = tuple((name, -1) for name, _ in size)
+                lows.append(_quotient(greatest - bound + step, (*place.terms, *below), step))
     return list(dict.fromkeys(lows)), list(dict.fromkeys(highs))
 
 

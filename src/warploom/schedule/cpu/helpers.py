@@ -24,7 +24,7 @@ from warploom.ctext import PRIMARY, FloatType, Text, binary, c_literal, call, ca
 from warploom.ctext import c_type as type_name
 from warploom.schedule.backbone import ROWS, Operator
 from warploom.schedule.cpu.columns import MIXED_TEXT, turned_text
-from warploom.schedule.cpu.dots import dot_text
+from warploom.schedule.cpu.dots import SVE_LANES, dot_text
 from warploom.schedule.cpu.functions import OF_VECTORS_F32, PARTS_F32
 
 _INTRINSICS = {("f32", 16): ("__AVX512F__", "_mm512", "ps"), ("f64", 8): ("__AVX512F__", "_mm512", "pd"),
@@ -48,6 +48,7 @@ class Helpers:
     _types: dict[str, str] = field(default_factory=dict[str, str])
     _functions: dict[str, str] = field(default_factory=dict[str, str])
     _has_intrinsics: bool = False
+    _has_sve: bool = False
     _mixes: bool = False
 
     def text(self) -> str:
@@ -55,6 +56,7 @@ class Helpers:
         if self._has_intrinsics:
             includes += ["#if defined(__x86_64__) || defined(__i386__)", "#include <immintrin.h>"]
             includes += ["#elif defined(__ARM_NEON)", "#include <arm_neon.h>", "#endif"]
+        includes += ["#ifdef __ARM_FEATURE_SVE", "#include <arm_sve.h>", "#endif"] if self._has_sve else []
         includes += [MIXED_TEXT] if self._mixes else []
         start = [*includes, "", "typedef ptrdiff_t Index;", *self._types.values()]
         return "\n".join(start) + "\n" + "".join("\n" + body for body in self._functions.values())
@@ -134,6 +136,7 @@ class Helpers:
         a, b = (self.vector(t, lanes) if lanes > 1 else t.name for t in (first, second))
         if lanes > 1:
             self._has_intrinsics = True
+            self._has_sve |= lanes in SVE_LANES
         elif of == f32:
             self._from_bf16(1)
         name = f"dot_{first.name}_{second.name}_x{lanes}"

@@ -15,6 +15,11 @@ SLACK = 1.15
 """How much faster than measured the machine may be: a bound must not exceed the time of a run in a quieter moment."""
 MEMORY_SLACK = 1.3
 """The same of the memory, which other processes and machines share."""
+FASTER = 1.5
+"""A third cache that is read less than so many times as fast as memory keeps nothing worth having: large ones that many cores or
+machines share."""
+_AS_FAST = 0.9
+"""Part of another rate from which on one counts as no less."""
 _ROUNDING = 0.1
 """Part of an instruction per cycle by which a measurement may be too high."""
 
@@ -35,9 +40,17 @@ def target_of(found: Calibration) -> Target:
         clock_ghz=found.clock_ghz * SLACK,
         bandwidth_bytes_per_ns=MEMORY_SLACK * found.threads * max(found.dram_read_gbs, found.dram_copy_gbs),
         caches=_caches(found),
+        near_bytes=0 if found.l3_read_gbs > FASTER * found.dram_read_gbs else found.threads * found.l2_bytes,
         ports=ports_of(found),
     )
-    return replace(limits, rates=rates, vector_lanes=(lanes // 2, lanes), words=multiplied_words(), tiles=multiplied_in_tiles())
+    words = {"words": multiplied_words(), "slow_words": slow_words(found), "tiles": multiplied_in_tiles()}
+    return replace(limits, rates=rates, vector_lanes=(lanes // 2, lanes), **words)
+
+
+def slow_words(found: Calibration) -> frozenset[str]:
+    """Types whose words take longer than multiply-adds of f32. Where both take as long, words save conversions and memory."""
+    by_words, one_by_one = 2 * (found.vector_bytes // 4) * found.bf16_dots, found.fma_gflops / 2
+    return frozenset({"bf16"}) if 0 < by_words < _AS_FAST * one_by_one else frozenset()
 
 
 def ports_of(found: Calibration) -> tuple[Port, ...]:

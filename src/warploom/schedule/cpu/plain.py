@@ -25,7 +25,7 @@ from warploom.schedule.backbone import (
     Position,
     Previous,
     Result,
-    run_time_sizes,
+    run_time_values,
 )
 from warploom.schedule.cpu.compiled import CompiledNest, compile_nest
 from warploom.schedule.nest import (
@@ -132,8 +132,7 @@ class _Plain:
             body += self.over(backbone.instructions[stores[0]].axes, frozenset(), stores, Kind.BLOCK)
         values = tuple(Value(i.name, i.dtype, ()) for i in backbone.instructions)
         buffers = tuple(buffer_of(region) for region in backbone.regions)
-        sizes = {a.run_time: a.size for a in backbone.axes}
-        run_time = tuple((size, sizes[size]) for size in run_time_sizes(backbone))
+        run_time = run_time_values(backbone)
         return Nest(f"{backbone.name} plain", buffers, tuple(self.parameters.values()), values, tuple(body), run_time)
 
     def over(self, axes: Sequence[int], done: frozenset[int], leaves: Sequence[int], kind: Kind = Kind.LOOP) -> tuple[Node, ...]:
@@ -219,7 +218,8 @@ class _Plain:
         indices = [index.renamed(self.running.__getitem__) for index in access.indices]
         offset, rows = placed(region, indices)
         guards = zip(indices, region.shape, strict=True) if access.fill is not None else ()
-        held = tuple(Guard(index, size) for index, size in guards)
+        opened = dict(region.open_lengths)
+        held = tuple(Guard(index, size, opened.get(n)) for n, (index, size) in enumerate(guards))
         return Memory(access.region, offset, held, access.fill or 0.0, rows=rows)
 
     def needed(self, leaves: Sequence[int], done: frozenset[int]) -> list[int]:

@@ -36,6 +36,7 @@ from warploom.schedule.nest import (
     Node,
     Store,
     TileProducts,
+    Trips,
     blocks_of,
     loops,
     statements,
@@ -53,16 +54,15 @@ class Shares:
     """Iterations, or bytes, that threads share: a number, times the iterations of loops whose sizes are known at run time."""
 
     known: int = 0
-    trips: tuple[tuple[str, int], ...] = ()
-    """(size, elements of one iteration), rounded up."""
+    trips: tuple[Trips, ...] = ()
 
     def at(self, sizes: Mapping[str, int]) -> int:
-        return self.known * prod(-(-sizes[name] // per) for name, per in self.trips)
+        return self.known * prod(trips.of(sizes) for trips in self.trips)
 
     @property
     def text(self) -> str:
         """As a formula of C."""
-        return _product(self.known, [_tiles(name, per) for name, per in self.trips]).text
+        return _product(self.known, [_tiles(trips) for trips in self.trips]).text
 
 
 NO_SHARES = Shares()
@@ -374,14 +374,18 @@ class _Printer:
 
     def prefetch(self, loop: Loop, here: Loop) -> None:
         """Hints for the arguments read `stages - 1` iterations of `loop` later, where each iteration of `here`, that loop or one
-        inside it, reads other lines of them and no loop further inside does."""
+        inside it, reads other lines of them and no loop further inside does. What lies behind the loop's end is for those that a
+        loop around it moves on as far."""
         seen: set[tuple[int, int]] = set()
         for memory, indices in self.reads(here.body, self.scope.indices):
             buffer = self.nest.buffers[memory.buffer]
             strides = dict(memory.offset.terms)
             line = max(1, _LINE_BYTES // buffer.dtype.size_bytes)
             further = strides.get(loop.number, 0) * (loop.stages - 1)
+            is_next = further in (stride for number, stride in strides.items() if number != loop.number)
             if not is_external(buffer) or abs(strides.get(here.number, 0)) < line or abs(further) < line:
+                continue
+            if loop.stages > loop.size and not is_next:
                 continue
             place = indices.place(memory.offset)
             constant = place.constant + further
@@ -421,14 +425,14 @@ class _Printer:
 
 def _shares(around: Sequence[Loop]) -> Shares:
     known = prod(loop.size for loop in around if loop.trips is None)
-    return Shares(known, tuple((loop.trips.size.name, loop.trips.per) for loop in around if loop.trips is not None))
+    return Shares(known, tuple(loop.trips for loop in around if loop.trips is not None))
 
 
 def _bytes(buffer: Buffer, nest: Nest) -> Shares:
     values = {size.name: value for size, value in nest.run_time}
-    parts = prod(max(1, trips.at(values[trips.size.name])) for trips in buffer.trips)
+    parts = prod(max(1, trips.of(values)) for trips in buffer.trips)
     known = buffer.elements * buffer.dtype.size_bytes // parts
-    return Shares(known, tuple((trips.size.name, trips.per) for trips in buffer.trips))
+    return Shares(known, buffer.trips)
 
 
 def iterations_text(nested: Sequence[Loop]) -> str:
@@ -438,7 +442,7 @@ def iterations_text(nested: Sequence[Loop]) -> str:
 
 def _iterations(nested: Sequence[Loop]) -> Text:
     """Number of iterations of nested loops: a constant, or a product with the tile counts of sizes known at run time."""
-    open_ = [_tiles(loop.trips.size.name, loop.trips.per) for loop in nested if loop.trips is not None]
+    open_ = [_tiles(loop.trips) for loop in nested if loop.trips is not None]
     return _product(prod(loop.size for loop in nested if loop.trips is None), open_)
 
 
@@ -450,8 +454,9 @@ def _product(known: int, open_: Sequence[Text]) -> Text:
     return text
 
 
-def _tiles(size: str, per: int) -> Text:
-    return Text(size) if per == 1 else binary("/", plus(Text(size), per - 1), decimal(per))
+def _tiles(trips: Trips) -> Text:
+    more = plus(Text(trips.size.name), trips.size.more + trips.per - 1)
+    return more if trips.per == 1 else binary("/", more, decimal(trips.per))
 
 
 def _written(nodes: Sequence[Node]) -> frozenset[int]:

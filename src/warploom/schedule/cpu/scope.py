@@ -77,7 +77,7 @@ class Scope:
                     if low < 0:
                         firsts[affine_text(-place.constant, negated)] = None
                     if guard.run_time is not None:
-                        ends[affine_text(-place.constant, ((guard.run_time.name, 1), *negated))] = None
+                        ends[affine_text(guard.run_time.more - place.constant, ((guard.run_time.name, 1), *negated))] = None
                     elif high >= guard.bound:
                         ends[affine_text(guard.bound - place.constant, negated)] = None
                 case _:

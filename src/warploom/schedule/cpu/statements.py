@@ -10,7 +10,7 @@ from warploom.core.linear import Linear
 from warploom.ctext import Text, binary, c_literal, call, cast_to, conditional, is_divisor, unary
 from warploom.schedule.backbone import COMPARING, ROWS, Constant, Operator, Parameter
 from warploom.schedule.cpu.accesses import Accesses, condition, vector_of
-from warploom.schedule.cpu.affine import Indices
+from warploom.schedule.cpu.affine import Indices, affine_text
 from warploom.schedule.cpu.columns import Columns, columns_of
 from warploom.schedule.cpu.helpers import Helpers, c_type
 from warploom.schedule.cpu.registers import Registers, Variable
@@ -207,6 +207,8 @@ class Statements:
         """In a vector statement a vector, unless it `may_be_scalar`."""
         is_vector = False
         match argument:
+            case Constant(run_time=length) if length is not None:
+                text = cast_to(c_type(dtype), affine_text(length.more, ((length.name, 1),)))
             case Constant(value=value):
                 text = c_literal(dtype, value)
             case Parameter(name=name, dtype=own):
@@ -261,7 +263,7 @@ class Statements:
         lanes, helpers = self.scope.lanes, self.helpers
         if lanes > 1 and operator is Operator.DIV:
             match arguments:
-                case (dividend, Constant(divisor)) if is_divisor(dtype, divisor):
+                case (dividend, Constant(divisor, None)) if is_divisor(dtype, divisor):
                     return call(helpers.divided(int(divisor), lanes), self.argument(dividend, dtype))
                 case _:
                     pass

@@ -16,6 +16,7 @@ from warploom.schedule.cuda.indices import Phase, Scope
 from warploom.schedule.cuda.lines import Braces, Item, Line
 from warploom.schedule.cuda.matrices import Matrices
 from warploom.schedule.cuda.pipeline import Pipeline
+from warploom.schedule.cuda.rounds import Rounds, rounds_of
 from warploom.schedule.cuda.scalars import operation
 from warploom.schedule.nest import Barrier, Combine, Compute, Kind, Load, Loop, Node, Ref, Space, Store
 
@@ -169,10 +170,11 @@ class Body:
         name, phases = self._open(loop), context.phases
         if loop.stages > 1:
             context.phases = phases | {b: Phase(loop.number, 0) for b in self._in_turn(loop)}
+        rounds = rounds_of(loop, context.indices, name)
         with self._inside(name), self._scope(loop) as scope:
             items = self.block(loop.body)
         context.phases = phases
-        return [self._for(loop, name, [*scope.lines, *items])] if items else []
+        return [*rounds.lines, self._for(rounds, name, [*scope.lines, *items])] if items else []
 
     def _in_turn(self, loop: Loop) -> set[int]:
         """Buffers whose copies the iterations use in turn, though nothing of the loop can run ahead."""
@@ -180,12 +182,9 @@ class Body:
         stored = {leaf.node.memory.buffer for leaf in leaves(loop.body) if isinstance(leaf.node, Store)}
         return {b for b in stored if buffers[b].copies > 1}
 
-    def _for(self, loop: Loop, name: str, items: list[Item]) -> Item:
+    def _for(self, rounds: Rounds, name: str, items: list[Item]) -> Item:
         pragma = ("#pragma unroll 1",) if self.context.options.keep_loops else ()
-        return Braces((*pragma, f"for (int {name} = 0; {name} < {self._trips(loop).text}; ++{name})"), items)
-
-    def _trips(self, loop: Loop) -> Text:
-        return decimal(loop.size) if loop.trips is None else self.context.indices.trips(loop.trips)
+        return Braces((*pragma, f"for (int {name} = {rounds.first.text}; {name} < {rounds.end.text}; ++{name})"), items)
 
     def _open(self, loop: Loop) -> str:
         indices = self.context.indices
@@ -227,24 +226,24 @@ class Body:
         context, loop, ahead = self.context, pipeline.loop, pipeline.ahead
         indices = context.indices
         name = self._open(loop)
+        rounds = rounds_of(loop, indices, name)
         has_copies = any(isinstance(n.node, Store) and self._is_copy(n) for n in leaves(pipeline.fill))
         context.helpers |= {"close_copies", "await_copies"} if has_copies else set()
         close: list[Item] = [Line("close_copies();")] if has_copies else []
-        items: list[Item] = [Line(comment(f"{loop.name}: {ahead} ahead"))]
+        items: list[Item] = [Line(comment(f"{loop.name}: {ahead} ahead")), *rounds.lines]
         for index in range(ahead):
             if index < loop.size or loop.trips is not None:
-                context.phases |= {b: Phase(None, index) for b in pipeline.buffers}
-                with context.index(loop.number, index):
-                    fill = self.block(pipeline.fill)
-                is_certain = loop.trips is None
-                items += fill if is_certain else [Braces((f"if ({binary('<', decimal(index), self._trips(loop)).text})",), fill)]
+                fill = self._filled(pipeline, rounds, index)
+                place = decimal(index) if rounds.is_known else plus(rounds.first, index)
+                tests = (f"if ({binary('<', place, rounds.end).text})",)
+                items += fill if index < rounds.surely else [Braces(tests, fill)]
             items += close
         with self._inside(name), self._scope(loop) as scope:
             inner: list[Item] = [Line(f"await_copies<{ahead - 1}>();")] if has_copies else []
             inner += self._meeting()
             left = loop.most - ahead
-            most = decimal(left) if loop.trips is None else plus(self._trips(loop), -ahead)
-            tests = (f"if ({binary('<', Text(name), most).text})",)
+            last = plus(rounds.end, -ahead) if rounds.end.value is None else decimal(rounds.end.value - ahead)
+            tests = (f"if ({binary('<', Text(name), last).text})",)
             indices.shifts[loop.number] = ahead
             indices.highs[indices.atom(loop)] = max(0, left - 1)
             context.phases |= {b: Phase(loop.number, ahead) for b in pipeline.buffers}
@@ -259,8 +258,25 @@ class Body:
                 inner.append(Braces(tests, stored))
         for buffer in pipeline.buffers:
             context.phases.pop(buffer)
-        items.append(self._for(loop, name, [*scope.lines, *inner]))
+        items.append(self._for(rounds, name, [*scope.lines, *inner]))
         return [*items, *self._meeting()] if self._shares_later(loop) else items
+
+    def _filled(self, pipeline: Pipeline, rounds: Rounds, index: int) -> list[Item]:
+        """Code that fills the buffers for the round `index` behind the first one, before the loop."""
+        context, loop = self.context, pipeline.loop
+        if rounds.is_known:
+            context.phases |= {b: Phase(None, index) for b in pipeline.buffers}
+            with context.index(loop.number, index):
+                return self.block(pipeline.fill)
+        indices, atom = context.indices, context.indices.atom(loop)
+        name, indices.texts[atom] = indices.texts[atom], rounds.first.text
+        indices.shifts[loop.number] = index
+        context.phases |= {b: Phase(loop.number, index) for b in pipeline.buffers}
+        with self._scope(loop) as scope:
+            fill = self.block(pipeline.fill)
+        del indices.shifts[loop.number]
+        indices.texts[atom] = name
+        return [*scope.lines, *fill]
 
     def _is_copy(self, leaf: Leaf) -> bool:
         argument = leaf.node.argument if isinstance(leaf.node, Store) else None

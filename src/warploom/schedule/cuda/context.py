@@ -68,6 +68,9 @@ class Context:
 
     def argument(self, argument: Argument, dtype: DType) -> Text:
         match argument:
+            case Constant(run_time=length) if length is not None:
+                text = self.indices.length(length)
+                return text if dtype.name == "i32" else static_cast(cuda_type(dtype), text)
             case Constant(value):
                 return literal(dtype, value)
             case Parameter(name):
@@ -96,7 +99,9 @@ class Context:
         form = self.indices.form(guard.index)
         if guard.run_time is None:
             return self._tests(form, guard.bound)
-        return [binary("<", self.indices.hoisted(form, "index"), Text(self.indices.sizes[guard.run_time.name]))]
+        text = self.indices.hoisted(form, "index")
+        below = [binary(">=", text, decimal(0))] if self.indices.range(form)[0] < 0 else []
+        return [*below, binary("<", text, self.indices.length(guard.run_time))]
 
     def _tests(self, form: Offset, bound: int) -> list[Text]:
         low, high = self.indices.range(form)

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from warploom.core.linear import Linear
 from warploom.ctext import UNARY, Names, Text, added, binary, decimal, plus, static_cast, total
-from warploom.schedule.backbone import MOST_AT_RUN_TIME
+from warploom.schedule.backbone import RunTimeSize
 from warploom.schedule.cuda.helpers import WORDS
 from warploom.schedule.cuda.lines import Line
 from warploom.schedule.nest import Affine, Kind, Loop, Rows, Trips
@@ -73,7 +73,7 @@ class Indices:
             for word, sizes in (("block", grid), ("thread", block)):
                 self.texts[word, axis] = self.names.fresh(f"{word[0]}{letter}")
                 trips = open_blocks.get(axis) if word == "block" and open_blocks is not None else None
-                self.highs[word, axis] = (sizes[axis] if trips is None else trips.at(MOST_AT_RUN_TIME)) - 1
+                self.highs[word, axis] = (sizes[axis] if trips is None else trips.most) - 1
         hardware = frozenset(a for a, high in self.highs.items() if high)
         self.scope = Scope(None, hardware, "")
         self.values: dict[int, int] = {}
@@ -106,10 +106,15 @@ class Indices:
                 found[atom] = found.get(atom, 0) + stride
         return Linear(tuple((a, s) for a, s in sorted(found.items(), key=self._place) if s), constant)
 
+    def length(self, length: RunTimeSize) -> Text:
+        """`m`, or `m + 2`."""
+        return plus(Text(self.sizes[length.name]), length.more)
+
     def trips(self, trips: Trips) -> Text:
         """The iterations: `(m + 63) / 64`."""
-        size = Text(self.sizes[trips.size.name])
-        return size if trips.per == 1 else binary("/", plus(size, trips.per - 1), decimal(trips.per))
+        if trips.per == 1:
+            return self.length(trips.size)
+        return binary("/", plus(Text(self.sizes[trips.size.name]), trips.size.more + trips.per - 1), decimal(trips.per))
 
     def atom(self, loop: Loop) -> Atom:
         if loop.kind in (Kind.BLOCK, Kind.THREAD):
@@ -189,7 +194,7 @@ class Indices:
 
     def stride(self, rows: Rows) -> Text:
         """Elements between neighbours, as a number of 64 bits."""
-        first, *others = (Text(self.sizes[size.name]) for size in rows.sizes)
+        first, *others = (self.length(length) for length in rows.sizes)
         found = static_cast("long long", first)
         for factor in (*others, *([decimal(rows.factor)] if rows.factor != 1 else [])):
             found = binary("*", found, factor)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from warploom.core import Diagnostic, DType, UnsupportedError
 from warploom.core.launch import MAX_GRID, STATIC_SHARED_BYTES
-from warploom.ctext import Text, array_declaration, cuda_type, includes, kernel_head, rest_of_warps, total
+from warploom.ctext import CUDA_FUNCTIONS, Text, array_declaration, cuda_type, includes, kernel_head, rest_of_warps, total
 from warploom.schedule.backbone import Parameter, Role, RunTimeSize
 from warploom.schedule.cuda.accesses import Accesses
 from warploom.schedule.cuda.body import Body
@@ -60,7 +60,7 @@ class CudaKernel:
     def at(self, sizes: Mapping[str, int]) -> CudaKernel:
         """The same text, described for these values of its sizes known at run time. KeyError where one is missing."""
         was = {size.name: value for size, value in self.run_time}
-        x, y, z = (n if t is None else t.at(sizes[t.size.name]) for n, t in zip(self.grid, self.open_grid, strict=True))
+        x, y, z = (n if t is None else t.of(sizes) for n, t in zip(self.grid, self.open_grid, strict=True))
         return replace(
             self,
             grid=(x, y, z),
@@ -82,7 +82,7 @@ class CudaKernel:
     def grid_texts(self) -> tuple[str, ...]:
         """The grid, with formulas where it is known at run time."""
         return tuple(
-            str(n) if t is None else t.size.name if t.per == 1 else f"ceil({t.size.name} / {t.per})"
+            str(n) if t is None else t.size.text if t.per == 1 else f"ceil({t.size.factor} / {t.per})"
             for n, t in zip(self.grid, self.open_grid, strict=True)
         )
 
@@ -119,7 +119,7 @@ def cuda_kernel(nest: Nest, options: Options = _DEFAULTS) -> CudaKernel:
     indices = Indices(facts.loops, facts.unrolled, facts.grid, facts.block, facts.open_blocks)
     parts = [_together(part, options) for part in products_of(nest) if part.instruction.factor in options.matrices]
     context = Context(facts, options, indices, copied, {number: part for part in parts for number in part.loops})
-    name = indices.names.fresh(nest.name)
+    name = indices.names.fresh(nest.name, CUDA_FUNCTIONS)
     context.buffers += [indices.names.fresh(b.name) for b in nest.buffers]
     context.parameters |= {p.name: indices.names.fresh(p.name) for p in nest.parameters}
     indices.sizes |= {size.name: indices.names.fresh(size.name) for size, _ in nest.run_time}

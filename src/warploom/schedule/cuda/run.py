@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,13 @@ def compile_kernel(kernel: CudaKernel, arch: str | None = None) -> Compiled:
 
 def ptx_of(kernel: CudaKernel, arch: str | None = None) -> str:
     """NVRTC's PTX. UserError: TOOL_MISSING, CUDA_ERROR."""
-    return compile_to_ptx(kernel.text, arch or kernel.arch, options=text_options(kernel))
+    return _ptx(kernel.text, arch or kernel.arch, text_options(kernel))
+
+
+@lru_cache(maxsize=16)
+def _ptx(text: str, arch: str, options: tuple[str, ...]) -> str:
+    """A kernel runs on several data sets."""
+    return compile_to_ptx(text, arch, options=options)
 
 
 def facts_of(kernel: CudaKernel, compiled: Compiled) -> KernelFacts:

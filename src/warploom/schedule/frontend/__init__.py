@@ -26,11 +26,12 @@ from warploom.schedule.frontend.functions import ProgramOptions, TensorFunction,
 from warploom.schedule.frontend.loader import load_tensors
 from warploom.schedule.frontend.parted import PartedFunction, parted_sum
 from warploom.schedule.frontend.shared_passes import sharing_passes
+from warploom.schedule.frontend.sizes import Sizes, names_of
 from warploom.schedule.frontend.stand_ins import STAND_INS, StandIn, argmax, argmin, inout, out, pad, prod, temp, where
 
 __all__ = [
-    "PartedFunction", "ProgramOptions", "TensorFunction", "TensorHolder", "argmax", "argmin", "inout", "load_tensors", "out",
-    "pad", "parted_sum", "prod", "sharing_passes", "temp", "tensor", "tensor_within", "where",
+    "PartedFunction", "ProgramOptions", "Sizes", "TensorFunction", "TensorHolder", "argmax", "argmin", "inout", "load_tensors",
+    "names_of", "out", "pad", "parted_sum", "prod", "sharing_passes", "temp", "tensor", "tensor_within", "where",
 ]  # fmt: skip
 
 

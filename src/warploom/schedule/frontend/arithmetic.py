@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from warploom.core import DType, integer_range, polynomials
 from warploom.core.linear import Linear
+from warploom.core.polynomials import Polynomial
 from warploom.schedule.backbone import FLOAT_ONLY, ROWS, Operator
 from warploom.schedule.frontend.state import State
 from warploom.schedule.frontend.tree import (
@@ -156,6 +157,34 @@ def number(expression: Expression, sizes: Mapping[str, int]) -> int | float:
             return evaluate_number(operator, [number(o, sizes) for o in operands])
         case _:
             raise TypeError("not a number")
+
+
+def sum_of_sizes(expression: Expression) -> Polynomial | None:
+    """Sums and products of sizes and whole numbers; None for anything else."""
+    match expression:
+        case Number(int() as value):
+            return polynomials.number(value)
+        case SizeValue(size):
+            return size
+        case Apply(operator=Operator.ADD | Operator.SUB | Operator.MUL as operator, operands=(first, second), dtype=None):
+            one, other = sum_of_sizes(first), sum_of_sizes(second)
+            if one is None or other is None:
+                return None
+            return one.times(other) if operator is Operator.MUL else one.plus(other, 1 if operator is Operator.ADD else -1)
+        case _:
+            return None
+
+
+def sizes_of_number(expression: Expression) -> Iterator[Polynomial]:
+    """The sizes of which a number is computed."""
+    match expression:
+        case SizeValue(size):
+            yield size
+        case Apply(operands=operands, dtype=None):
+            for operand in operands:
+                yield from sizes_of_number(operand)
+        case _:
+            pass
 
 
 def evaluate_number(operator: Operator, values: Sequence[int | float]) -> int | float:

@@ -82,6 +82,9 @@ def read_expression(state: State, node: ast.expr) -> Expression:
         case ast.IfExp(test=test, body=body, orelse=other):
             return choice(state, test, body, other, node)
         case _:
+            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv | ast.Mod):
+                for operand in (node.left, node.right):  # a name that nobody knows is told first
+                    read_expression(state, operand)
             message = f"expected arithmetic on elements, got {ast.unparse(node)}"
             raise state.problem("UNSUPPORTED_PYTHON", message, node, _instead_of(node))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -11,6 +11,7 @@ from numbers import Integral
 from typing import Any, NoReturn, TypedDict, Unpack, cast
 
 from warploom.core import Diagnostic, UserError
+from warploom.core.polynomials import Polynomial
 from warploom.schedule.backbone import Parameter, Program, Role, Scope, Tiles, TileTable, no_tiles
 from warploom.schedule.frontend.lowering import lower_stage, region_of
 from warploom.schedule.frontend.reader import read_tensor
@@ -117,6 +118,14 @@ class TensorFunction:
             if name not in known:
                 message = f"expected an axis of {self.name!r} ({', '.join(n for n in known if '.' not in n)}), got {name!r}"
                 raise UserError(Diagnostic("TILES", message, fix="Name the axes as the function names its indices."))
+
+    @property
+    def counts(self) -> Iterator[Polynomial]:
+        """Elements of arrays along their axes, and values of indices."""
+        for array in self.tree.arrays:
+            yield from array.shape
+        for stage in self.tree.stages:
+            yield from (count for _, count, _ in stage.ranges)
 
     @property
     def outputs(self) -> tuple[str, ...]:

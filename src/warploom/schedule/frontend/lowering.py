@@ -34,7 +34,7 @@ from warploom.schedule.backbone import (
     backbone,
     identity_of,
 )
-from warploom.schedule.frontend.arithmetic import fits, number
+from warploom.schedule.frontend.arithmetic import fits, number, sum_of_sizes
 from warploom.schedule.frontend.scopes import with_scopes
 from warploom.schedule.frontend.splits import Split, span_of, split_of
 from warploom.schedule.frontend.tiled import tiled_axes
@@ -74,6 +74,11 @@ def region_of(array: ArrayParameter, sizes: Mapping[str, int], role: Role) -> Re
     return Region(array.name, array.dtype, shape, tuple(strides), role, array.span)
 
 
+def _region_in_stage(array: ArrayParameter, sizes: Mapping[str, int], *, is_stored: bool) -> Region:
+    region = region_of(array, sizes, Role.OUTPUT if is_stored else Role.INPUT)
+    return replace(region, is_between=is_stored and array.role is Role.TEMPORARY)
+
+
 def lower_stage(
     stage: Stage, name: str, arrays: tuple[ArrayParameter, ...], sizes: Mapping[str, int], tiles: Tiles,
     *, can_reorder: bool = True, divisors_only: bool = False, pointwise: Scope = Scope.THREAD,
@@ -108,7 +113,7 @@ class _Lowering:
             self.add_axes(name, size, span)
         stored = {s.array.name for s in stage.stores}
         used = stored | _read_arrays(stage)
-        self.regions = [region_of(a, sizes, Role.OUTPUT if a.name in stored else Role.INPUT) for a in arrays if a.name in used]
+        self.regions = [_region_in_stage(a, sizes, is_stored=a.name in stored) for a in arrays if a.name in used]
         self.region = {r.name: n for n, r in enumerate(self.regions)}
         self.instructions: list[Instruction] = []
         self.names: set[str] = set()
@@ -181,8 +186,10 @@ class _Lowering:
 
     def _lower(self, expression: Expression, hint: str, dtype: DType | None) -> Source:
         match expression:
-            case Number() | SizeValue():
-                return self.fitting(number(expression, self.sizes), dtype, None)
+            case Number():
+                return self.fitting(expression.value, dtype, None)
+            case SizeValue(size):
+                return replace(self.fitting(number(expression, self.sizes), dtype, None), of=size)
             case IndexValue(index, own):
                 assert own is not None
                 return self.position(index, own)
@@ -241,7 +248,8 @@ class _Lowering:
 
     def number(self, expression: Apply, dtype: DType | None) -> Source:
         try:
-            return self.fitting(number(expression, self.sizes), dtype, expression.span)
+            found = self.fitting(number(expression, self.sizes), dtype, expression.span)
+            return replace(found, of=sum_of_sizes(expression))
         except (ArithmeticError, ValueError) as error:
             message = f"expected a number, got none: {error}"
             self.problems.append(Diagnostic("NOT_A_NUMBER", message, expression.span, "Give other sizes."))

@@ -8,13 +8,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from warploom.core import Diagnostic, Span, UserError
+from warploom.core import Diagnostic, DType, Span, UserError
 from warploom.core.polynomials import Polynomial, size
-from warploom.schedule.backbone import Axis, Extent, Program, Region, RunTimeSize
-from warploom.schedule.frontend.sizes import names_of
+from warploom.schedule.backbone import (
+    MOST_BESIDE_SIZE,
+    Axis,
+    Constant,
+    Extent,
+    Instruction,
+    Operand,
+    Program,
+    Region,
+    RunTimeSize,
+)
+from warploom.schedule.frontend.arithmetic import sizes_of_number, sum_of_sizes
+from warploom.schedule.frontend.sizes import Sizes, names_of
 from warploom.schedule.frontend.tree import (
     Apply,
-    ArrayParameter,
     Expression,
     Gather,
     IndexSum,
@@ -28,6 +38,8 @@ from warploom.schedule.frontend.tree import (
 
 _FIX = "Give this size a value, or make it the first of its arrays."
 _WHOLE = "Give this size a value."
+_NUMBERS = ("f32", "f64", "i32", "i64", "u32", "u64")
+"""Types that hold each size, the floats rounded."""
 
 
 def with_run_time_sizes(
@@ -43,30 +55,100 @@ def with_run_time_sizes(
     if unknown := sorted(set(multiples) - set(tree.sizes)):
         message = f"expected a size of {tree.name!r} ({', '.join(tree.sizes)}), got {unknown[0]}"
         raise UserError(Diagnostic("SIZES", message, fix="Name a size of its arrays."))
-    sizes = {name: RunTimeSize(name, multiple) for name, multiple in multiples.items()}
+    lengths = _Lengths(tree, program, multiples)
     problems = [
         Diagnostic("RUN_TIME_SIZE", message, span, _WHOLE if has_strides else _FIX)
-        for name in sizes
-        for span, message in _in_the_way(tree, program, name, has_strides=has_strides)
+        for name in multiples
+        for span, message in _in_the_way(tree, program, lengths, name, has_strides=has_strides)
     ]
     if problems:
         raise UserError(*problems)
-    arrays = {array.name: array for array in tree.arrays}
     stages = tuple(
         replace(
             stage,
-            axes=(axes := tuple(_axis(axis, read, sizes) for axis in stage.axes)),
+            axes=(axes := tuple(_axis(axis, read, lengths) for axis in stage.axes)),
             extents=tuple(_extent(e, axes) for e in stage.extents),
-            regions=tuple(_region(r, arrays, sizes) for r in stage.regions),
+            regions=tuple(lengths.region(r) for r in stage.regions),
+            instructions=tuple(lengths.instruction(i) for i in stage.instructions),
         )
         for stage, read in zip(program.stages, tree.stages, strict=True)
     )
-    return replace(program, stages=stages, arguments=tuple(_region(r, arrays, sizes) for r in program.arguments))
+    return replace(program, stages=stages, arguments=tuple(lengths.region(r) for r in program.arguments))
 
 
-def _axis(axis: Axis, stage: Stage, sizes: Mapping[str, RunTimeSize]) -> Axis:
+class _Lengths:
+    """Numbers of elements and of iterations that are one of the sizes known at run time and a number: `n`, `n - 2`, and
+    `n + taps - 1` where `taps` has one value."""
+
+    def __init__(self, tree: TensorTree, program: Program, multiples: Mapping[str, int]) -> None:
+        self.sizes = {name: RunTimeSize(name, multiple) for name, multiple in multiples.items()}
+        self.arrays = {array.name: array for array in tree.arrays}
+        self.values = Sizes()
+        """Sizes that can be told from the program, with their values there."""
+        regions = [(self.arrays[r.name].shape, r.shape) for r in program.arguments]
+        found = [pair for counts, shape in regions for pair in zip(counts, shape, strict=True)]
+        for stage, backbone in zip(tree.stages, program.stages, strict=True):
+            kept = {axis.name: axis.size for axis in backbone.axes}
+            found += [(count, kept[index]) for index, count, _ in stage.ranges if index in kept]
+        for count, value in found:
+            for name in names_of(count):
+                more = count.plus(size(name), -1)
+                if more.is_constant:
+                    self.values[name] = value - more.whole_at({})
+
+    def of(self, count: Polynomial) -> RunTimeSize | None:
+        """None for what is no such length."""
+        names = [name for name in names_of(count) if name in self.sizes]
+        more = self.known(count.plus(size(names[0]), -1)) if len(names) == 1 else None
+        return None if more is None or abs(more) > MOST_BESIDE_SIZE else replace(self.sizes[names[0]], more=more)
+
+    def known(self, count: Polynomial) -> int | None:
+        """The value where it depends on no size known at run time; None where it does, or cannot be told."""
+        if not self.sizes.keys().isdisjoint(names_of(count)) or not self.values.keys() >= {*names_of(count)}:
+            return None
+        return count.whole_at(self.values)
+
+    def region(self, region: Region) -> Region:
+        found = [self.of(count) for count in self.arrays[region.name].shape]
+        inner = tuple(found[1:]) if any(found[1:]) else ()
+        return replace(region, run_time=next(iter(found), None), inner=inner)
+
+    def instruction(self, instruction: Instruction) -> Instruction:
+        """With the lengths that are used as numbers."""
+        return replace(instruction, operands=tuple(self._operand(o) for o in instruction.operands))
+
+    def _operand(self, operand: Operand) -> Operand:
+        if not isinstance(operand, Constant) or operand.of is None:
+            return operand
+        return replace(operand, run_time=self.of(operand.of))
+
+    def is_in_step(self, index: IndexSum, length: Polynomial, fill: float | None, ranges: Mapping[str, Polynomial]) -> bool:
+        """Whether an index is inside of its array, or passes its ends, for all values of the sizes as it does for those here."""
+        over = [atom for atom in index.names if not self.sizes.keys().isdisjoint(names_of(ranges[atom]))]
+        if not over and self.sizes.keys().isdisjoint(names_of(length)):
+            return True
+        array, beside = self.of(length), self.known(index.sizes)
+        if array is None or beside is None or index.digits or len(over) > 1:
+            return False
+        low = high = index.sum.constant + beside
+        for atom, coefficient in index.sum.terms:
+            if atom in over:
+                own = self.of(ranges[atom])
+                if coefficient != 1 or own is None or own.alone != array.alone:
+                    return False
+                high += own.more - 1
+            elif (count := self.known(ranges[atom])) is None:
+                return False
+            else:
+                reach = coefficient * (count - 1)
+                low, high = low + min(0, reach), high + max(0, reach)
+        is_inside = low >= 0 and high < array.more  # without an index over the size: even where that is 0
+        return is_inside or (fill is not None and bool(over))
+
+
+def _axis(axis: Axis, stage: Stage, lengths: _Lengths) -> Axis:
     found = next((count for name, count, _ in stage.ranges if name == axis.name), None)
-    return replace(axis, run_time=next((s for name, s in sizes.items() if found == size(name)), None))
+    return replace(axis, run_time=None if found is None else lengths.of(found))
 
 
 def _extent(extent: Extent, axes: tuple[Axis, ...]) -> Extent:
@@ -81,48 +163,55 @@ def _extent(extent: Extent, axes: tuple[Axis, ...]) -> Extent:
     return replace(extent, sizes=kept)
 
 
-def _region(region: Region, arrays: Mapping[str, ArrayParameter], sizes: Mapping[str, RunTimeSize]) -> Region:
-    found = [next((s for name, s in sizes.items() if count == size(name)), None) for count in arrays[region.name].shape]
-    inner = tuple(found[1:]) if any(found[1:]) else ()
-    return replace(region, run_time=next(iter(found), None), inner=inner)
-
-
-def _in_the_way(tree: TensorTree, program: Program, name: str, *, has_strides: bool) -> Iterator[tuple[Span, str]]:
+def _in_the_way(
+    tree: TensorTree, program: Program, lengths: _Lengths, name: str, *, has_strides: bool
+) -> Iterator[tuple[Span, str]]:
     """Where the text of a kernel would depend on the value."""
     is_run = False
     for array in tree.arrays:
         for position, count in enumerate(array.shape):
             where = f"axis {position} of {array.name!r} has {count} elements"
-            if name in names_of(count) and has_strides and count != size(name):
-                yield array.span, f"expected {name}, which is known at run time, as a whole size of arrays only: {where}"
-            elif name in names_of(count) and not has_strides and (position or count != size(name)):
+            if name not in names_of(count):
+                continue
+            if not has_strides and position:
                 yield array.span, f"expected {name}, which is known at run time, as the first size of an array only: {where}"
+            elif lengths.of(count) is None:
+                told = f"expected {name}, which is known at run time, or a sum of it and a number, as sizes of arrays"
+                yield array.span, f"{told} only: {where}"
     for stage, backbone in zip(tree.stages, program.stages, strict=True):
         kept = {axis.name: axis for axis in backbone.axes}
-        own = {index for index, count, _ in stage.ranges if count == size(name)}
+        ranges = {index: count for index, count, _ in stage.ranges}
+        own = {index for index, count in ranges.items() if name in names_of(count)}
         for index, count, span in stage.ranges:
             if name not in names_of(count):
                 continue
             is_run |= index in kept
-            if count != size(name):
-                yield span, f"expected an index of {name} values, which is known at run time, got {count} of {index}"
+            if lengths.of(count) is None:
+                told = f"expected an index of {name} values, which is known at run time, or a number more or less"
+                yield span, f"{told}, got {count} of {index}"
             elif index not in kept:
                 yield span, f"expected {name}, which is known at run time, to be 2 or more for the search, got 1"
         for expression in _expressions(stage):
             match expression:
-                case SizeValue(found) if name in names_of(found):
-                    place = stage.stores[0].span
-                    yield place, f"expected {name}, which is known at run time, in no value, got it as a number"
+                case SizeValue() | Apply(dtype=None) if any(name in names_of(n) for n in sizes_of_number(expression)):
+                    found = sum_of_sizes(expression)
+                    if found is None or lengths.of(found) is None:
+                        place = expression.span if isinstance(expression, Apply) else stage.stores[0].span
+                        told = f"expected {name}, which is known at run time, or a sum of it and a number, as a number"
+                        yield place, f"{told}, got {'another one' if found is None else found}"
                 case IndexValue(index=index) if own & {*index.names} or name in names_of(index.sizes):
                     yield (
                         index.span,
                         f"expected {name}, which is known at run time, in no value, got an index over it as a number",
                     )
                 case Read(array=array, indices=indices, fill=fill, span=span):
-                    if any(not _is_in_step(i, count, fill, own, name) for i, count in zip(indices, array.shape, strict=True)):
-                        yield span, f"expected {array.name!r} at the indices that run over {name}, which is known at run time"
-                    elif any(name in names_of(index.sizes) for index in indices):
+                    is_of = any(own & {*i.names} or name in names_of(n) for i, n in zip(indices, array.shape, strict=True))
+                    if any(name in names_of(index.sizes) for index in indices):
                         yield span, f"expected {name}, which is known at run time, in no index, got it in one"
+                    elif is_of and any(
+                        not lengths.is_in_step(i, n, fill, ranges) for i, n in zip(indices, array.shape, strict=True)
+                    ):
+                        yield span, f"expected {array.name!r} at the indices that run over {name}, which is known at run time"
                 case Gather(array=array) as gather:
                     is_over = any(own & {*index.names} or name in names_of(index.sizes) for index in gather.affine)
                     if is_over or any(name in names_of(count) for count in array.shape):
@@ -132,16 +221,13 @@ def _in_the_way(tree: TensorTree, program: Program, name: str, *, has_strides: b
                         yield gather.span, message
                 case _:
                     pass
+        for instruction in backbone.instructions:
+            sizes = [o.of for o in instruction.operands if isinstance(o, Constant) and o.of is not None]
+            if any(name in names_of(of) for of in sizes) and instruction.dtype.name not in _NUMBERS:
+                told = f"expected {name}, which is known at run time, as a number of {', '.join(_NUMBERS)}"
+                yield instruction.span, f"{told}, got {instruction.dtype}"
     if not is_run:
         yield tree.arrays[0].span, f"expected an index that runs over {name}, which is known at run time, got none"
-
-
-def _is_in_step(index: IndexSum, count: Polynomial, fill: float | None, own: set[str], name: str) -> bool:
-    """Whether an index stays inside of its array for every value of the size, as it does for one."""
-    runs = any(index_name in own for index_name in index.names)
-    if not runs and name not in names_of(count):
-        return True
-    return fill is None and index.plain in own and count == size(name)
 
 
 def _expressions(stage: Stage) -> Iterator[Expression]:
@@ -150,7 +236,7 @@ def _expressions(stage: Stage) -> Iterator[Expression]:
         found = work.pop()
         yield found
         match found:
-            case Apply(operands=operands):
+            case Apply(operands=operands, dtype=DType()):
                 work += operands
             case Reduction(operand=operand):
                 work.append(operand)

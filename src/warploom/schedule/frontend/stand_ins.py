@@ -104,7 +104,19 @@ NOT_HERE: dict[str, tuple[str, str]] = {
     ),
     **dict.fromkeys(
         ("floor", "ceil", "round", "rint", "trunc"),
-        ("rounds to a whole number", "Write f32(i32(value)), which cuts the fraction off, where i32 holds the value."),
+        (
+            "rounds to a whole number",
+            "Write f32(i32(value)), which cuts the fraction off, where i32 holds the value; "
+            "to the nearest, halves away from 0, f32(i32(value + where(value < 0, -0.5, 0.5))).",
+        ),
+    ),
+    "rsqrt": ("is one over a square root", "Write 1 / sqrt(x)."),
+    "sigmoid": ("is made of exp", "Write 1 / (1 + exp(-x))."),
+    **dict.fromkeys(("silu", "swish"), ("is made of exp", "Write x / (1 + exp(-x)).")),
+    "relu": ("is a maximum", "Write max(x, 0)."),
+    "softmax": (
+        "takes two reductions",
+        "Write m[i] = max(X[i, k], over=k), then s[i] = sum(exp(X[i, k] - m[i]), over=k), then exp(X[i, k] - m[i]) / s[i].",
     ),
     "sign": ("has the sign of a number", "Write where(x > 0, 1, where(x < 0, -1, 0))."),
     "clip": ("limits a number", "Write min(max(x, low), high)."),

@@ -7,7 +7,8 @@ Open `nodes.py` first.
 from warploom.schedule.nest.block import WARP, Masks, Threads, threads_of
 from warploom.schedule.nest.build import Builder, Index, OpenLoop
 from warploom.schedule.nest.exchange import with_barriers
-from warploom.schedule.nest.facts import Count, code_size, counts, share_of, words_of_sum
+from warploom.schedule.nest.facts import Count, code_size, counts, rounds_held, share_of, words_of_sum
+from warploom.schedule.nest.fusion import fused
 from warploom.schedule.nest.groups import ATOM_BYTES, Group, GroupFactor, atoms_swizzle
 from warploom.schedule.nest.key import identity
 from warploom.schedule.nest.matrices import Factor, Products, Way, products_of
@@ -59,7 +60,7 @@ __all__ = [
     "Count", "Factor", "Group", "GroupFactor", "Guard", "Index", "Kind", "Load", "Loop", "Masks", "Memory", "Nest", "Node",
     "OpenLoop", "Products", "Ref", "Register", "Rows", "Space", "Statement", "Store", "Swizzle", "Threads", "TileFactor",
     "TileProducts", "Trips", "Value", "Way", "at_run_time", "at_value", "atoms_swizzle", "blocks_of", "buffer_of", "code_size",
-    "counts", "guarded_interval", "guards_of", "hardware_sizes", "identity", "interval", "loops", "placed", "products_of",
-    "references", "share_of", "staged_fills", "statements", "text", "threads_of", "tiles_of", "verify", "with_barriers",
-    "words_of_sum",
+    "counts", "fused", "guarded_interval", "guards_of", "hardware_sizes", "identity", "interval", "loops", "placed",
+    "products_of", "references", "rounds_held", "share_of", "staged_fills", "statements", "text", "threads_of", "tiles_of",
+    "verify", "with_barriers", "words_of_sum",
 ]  # fmt: skip

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from warploom.core import WORDS, DType
 from warploom.schedule.backbone import Operator
@@ -56,8 +56,9 @@ def counts(nest: Nest) -> tuple[Count, ...]:
 
 def share_of(nest: Nest) -> float:
     """The share of the tiles that are made where a loop leaves some out; 1 where none does."""
-    sizes = {loop.number: loop.size for loop in loops(nest.body)}
-    shares = [_share(loop, sizes) for loop in loops(nest.body) if loop.only and not _is_inside_another(nest, loop)]
+    shares = [
+        float(rounds_held(nest, loop)[1].mean()) for loop in loops(nest.body) if loop.only and not _is_inside_another(nest, loop)
+    ]
     return min(shares, default=1.0)
 
 
@@ -65,8 +66,9 @@ def _is_inside_another(nest: Nest, loop: Loop) -> bool:
     return any(other.only and loop.number in {x.number for x in loops(other.body)} for other in loops(nest.body))
 
 
-def _share(loop: Loop, sizes: Mapping[int, int]) -> float:
-    """The share of the iterations of a loop, and of those around it, in which what it has to hold does."""
+def rounds_held(nest: Nest, loop: Loop) -> tuple[list[int], npt.NDArray[np.bool_]]:
+    """Numbers of the loops that a loop's guards are on, and by their indices whether what it has to hold does."""
+    sizes = {x.number: x.size for x in loops(nest.body)}
     numbers = sorted({n for guard in loop.only for n, _ in guard.index.terms})
     shape = tuple(sizes[n] for n in numbers)
     grids = dict(zip(numbers, np.indices(shape, sparse=True), strict=True))
@@ -74,7 +76,7 @@ def _share(loop: Loop, sizes: Mapping[int, int]) -> float:
     for guard in loop.only:
         index = sum((stride * grids[n] for n, stride in guard.index.terms), np.full(shape, guard.index.constant))
         holds &= (index >= 0) & (index < guard.bound)
-    return float(holds.mean())
+    return numbers, holds
 
 
 def code_size(nodes: tuple[Node, ...]) -> int:

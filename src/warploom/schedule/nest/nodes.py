@@ -11,7 +11,7 @@ for each axis of a value, the loop whose index selects the register, or a consta
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from math import gcd, prod
@@ -19,7 +19,7 @@ from typing import TypeAlias
 
 from warploom.core import DType, element_of
 from warploom.core.linear import Linear
-from warploom.schedule.backbone import MOST_AT_RUN_TIME, Constant, Operator, Parameter, Role, RunTimeSize
+from warploom.schedule.backbone import Constant, Operator, Parameter, Role, RunTimeSize
 from warploom.schedule.nest.swizzle import Swizzle
 
 
@@ -66,12 +66,12 @@ class Guard:
     index: Affine
     bound: int
     run_time: RunTimeSize | None = None
-    """The bound is this size, `bound` its value here; the index is that of an axis, which is never negative."""
+    """The bound is this length, `bound` its value here."""
 
     @property
     def divisor(self) -> int:
         """The greatest number known to divide the bound."""
-        return self.bound if self.run_time is None else self.run_time.multiple
+        return self.bound if self.run_time is None else self.run_time.divisor
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +81,16 @@ class Trips:
     size: RunTimeSize
     per: int
 
-    def at(self, value: int) -> int:
-        return -(-value // self.per)
+    def at(self, length: int) -> int:
+        return -(-length // self.per)
+
+    def of(self, sizes: Mapping[str, int]) -> int:
+        """The same where the sizes have these values."""
+        return self.at(self.size.at(sizes))
+
+    @property
+    def most(self) -> int:
+        return self.at(self.size.most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,19 +106,19 @@ class Buffer:
     copies: int = 1
     """Above 1: used in turn by the iterations of a pipelined loop."""
     run_time: RunTimeSize | None = None
-    """The first index has as many values as this size, `elements` is for its value here."""
+    """The first index has as many values as this length, `elements` is for its value here."""
     trips: tuple[Trips, ...] = ()
     """Iterations of loops that each have a part of it, where they are known at run time; `elements` is for their number here."""
     spread: int = 1
     """Elements from one element of a word to the next; where they are apart, offsets are in elements."""
     inner: tuple[RunTimeSize, ...] = ()
-    """Sizes known at run time of other indices."""
+    """Lengths known at run time of other indices."""
     alignment: int = 0
     """Bytes to a multiple of which a shared array begins; 0: as many as its accesses need."""
 
     @property
     def open_sizes(self) -> tuple[RunTimeSize, ...]:
-        """Sizes known at run time to whose product the number of elements is proportional."""
+        """Lengths known at run time to whose product the number of elements is proportional."""
         return (*([] if self.run_time is None else [self.run_time]), *self.inner)
 
     @property
@@ -160,14 +168,14 @@ class Rows:
     index: Affine
     sizes: tuple[RunTimeSize, ...]
     factor: int
-    """Elements between neighbours are as many as this number times the sizes."""
+    """Elements between neighbours are as many as this number times these lengths."""
     stride: int
     """The same for the values here."""
 
     @property
     def step(self) -> int:
         """The greatest number known to divide the elements between neighbours."""
-        return self.factor * prod(size.multiple for size in self.sizes)
+        return self.factor * prod(size.divisor for size in self.sizes)
 
     @property
     def divisor(self) -> int:
@@ -292,12 +300,14 @@ class Loop:
     trips: Trips | None = None
     """Sequential and block loops: the iterations where they are known at run time; `size` is for the value here."""
     only: tuple[Guard, ...] = ()
-    """Sequential loops of a CPU: iterations in which one of these does not hold are left out."""
+    """Sequential loops: iterations in which one of these does not hold are left out. In a nest with threads, and of loops that
+    fill ahead, each is on this loop and on blocks, so that those that are left are neighbours, the same ones for all threads of
+    a block."""
 
     @property
     def most(self) -> int:
         """Iterations, the most that there may be."""
-        return self.size if self.trips is None else self.trips.at(MOST_AT_RUN_TIME)
+        return self.size if self.trips is None else self.trips.most
 
 
 Node: TypeAlias = Loop | Load | Store | Compute | Combine | Barrier

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from math import prod
 
-from warploom.schedule.nest.nodes import Buffer, Compute, Guard, Load, Loop, Memory, Nest, Node, Store
+from warploom.schedule.backbone import Constant
+from warploom.schedule.nest.nodes import Argument, Buffer, Compute, Guard, Load, Loop, Memory, Nest, Node, Store
 
 
 def at_run_time(nest: Nest, sizes: Mapping[str, int]) -> Nest:
@@ -25,30 +26,33 @@ def at_value(buffer: Buffer, was: Mapping[str, int], values: Mapping[str, int]) 
     """The array with as many elements as it has at these values; `was`: those that it is described for."""
     elements = buffer.elements
     for trips in buffer.trips:
-        name = trips.size.name
-        elements = elements // max(1, trips.at(was[name])) * trips.at(values[name])
-    names = [size.name for size in buffer.open_sizes]
-    known = elements // max(1, prod(was[name] for name in names))
-    return replace(buffer, elements=known * prod(values[name] for name in names))
+        elements = elements // max(1, trips.of(was)) * trips.of(values)
+    known = elements // max(1, prod(length.at(was) for length in buffer.open_sizes))
+    return replace(buffer, elements=known * prod(length.at(values) for length in buffer.open_sizes))
 
 
 def _node(node: Node, values: Mapping[str, int]) -> Node:
     match node:
         case Loop(body=body, size=size, trips=trips):
-            size = size if trips is None else trips.at(values[trips.size.name])
+            size = size if trips is None else trips.of(values)
             return replace(node, size=size, body=tuple(_node(n, values) for n in body))
         case Load(memory=memory):
             return replace(node, memory=_memory(memory, values))
-        case Store(memory=memory, guards=guards):
-            return replace(node, memory=_memory(memory, values), guards=_guards(guards, values))
-        case Compute(guards=guards):
-            return replace(node, guards=_guards(guards, values))
+        case Store(memory=memory, argument=argument, guards=guards):
+            (argument,) = _arguments((argument,), values)
+            return replace(node, memory=_memory(memory, values), argument=argument, guards=_guards(guards, values))
+        case Compute(arguments=arguments, guards=guards):
+            return replace(node, arguments=_arguments(arguments, values), guards=_guards(guards, values))
         case _:
             return node
 
 
+def _arguments(arguments: tuple[Argument, ...], values: Mapping[str, int]) -> tuple[Argument, ...]:
+    return tuple(a.at(values) if isinstance(a, Constant) else a for a in arguments)
+
+
 def _memory(memory: Memory, values: Mapping[str, int]) -> Memory:
-    rows = tuple(replace(r, stride=r.factor * prod(values[size.name] for size in r.sizes)) for r in memory.rows)
+    rows = tuple(replace(r, stride=r.factor * prod(length.at(values) for length in r.sizes)) for r in memory.rows)
     offset = memory.known
     for part in rows:
         offset = offset.plus(part.index, part.stride)
@@ -56,4 +60,4 @@ def _memory(memory: Memory, values: Mapping[str, int]) -> Memory:
 
 
 def _guards(guards: tuple[Guard, ...], values: Mapping[str, int]) -> tuple[Guard, ...]:
-    return tuple(g if g.run_time is None else replace(g, bound=values[g.run_time.name]) for g in guards)
+    return tuple(g if g.run_time is None else replace(g, bound=g.run_time.at(values)) for g in guards)

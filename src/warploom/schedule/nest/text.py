@@ -101,7 +101,7 @@ class Printer:
                 place = f" on {_DIMENSIONS[hardware] if hardware < 3 else hardware}" if hardware is not None else ""
                 ahead = f" stages {stages}" if stages > 1 else ""
                 inner = [f"  {line}" for child in body for line in self.lines(child)]
-                trips = f" = {node.trips.size.name} / {node.trips.per}" if node.trips is not None else ""
+                trips = f" = {node.trips.size.factor} / {node.trips.per}" if node.trips is not None else ""
                 return [f"{kind} {self.loop_name(number)} in {size}{trips}{place}{ahead}{self.guards(node.only)}:", *inner]
             case Load(target=target, memory=memory, is_async=is_async):
                 choice = f"{self.guards(memory.guards)} else {memory.fill!r}" if memory.guards else ""
@@ -125,7 +125,7 @@ class Printer:
         known = memory.known
         parts = [self.affine(known)] if known.divisor or not memory.rows else []
         for rows in memory.rows:
-            sizes = "*".join([*([str(rows.factor)] if rows.factor != 1 else []), *(size.name for size in rows.sizes)])
+            sizes = "*".join([*([str(rows.factor)] if rows.factor != 1 else []), *(length.factor for length in rows.sizes)])
             parts.append(f"{sizes}*({self.affine(rows.index)})")
         return f"{self.buffer_names[memory.buffer]}[{' + '.join(parts)}]{cache}{swizzle}"
 
@@ -134,13 +134,13 @@ class Printer:
 
     def guard(self, guard: Guard) -> str:
         least = guard.index.constant + sum(min(0, stride * (self.sizes[n] - 1)) for n, stride in guard.index.terms)
-        size = f" = {guard.run_time.name}" if guard.run_time is not None else ""
+        size = f" = {guard.run_time.text}" if guard.run_time is not None else ""
         return f"{'0 <= ' if least < 0 else ''}{self.affine(guard.index)} < {guard.bound}{size}"
 
     def argument(self, argument: Argument) -> str:
         match argument:
-            case Constant(value=value):
-                return repr(value)
+            case Constant(value=value, run_time=run_time):
+                return repr(value) if run_time is None else f"{value!r} = {run_time.text}"
             case Parameter(name=name):
                 return name
             case Ref():

@@ -53,8 +53,8 @@ def verify(nest: Nest) -> tuple[str, ...]:
     own. Expressions use loops around them. Registers exist and are written, in program order, before they are read. Places are
     inside their buffers where the guards hold. No two threads store to one place; barriers and totals over threads are outside
     of thread loops, and barriers stand wherever threads exchange data. Nodes behind the blocks read only common arrays of
-    theirs. Only sequential loops of a CPU leave out iterations, and then no place is stored to twice. Copies of a buffer belong
-    to one loop with as many stages, filled first in its body.
+    theirs. Only sequential loops leave out iterations, the same neighbours for all threads of a block, and where what is left
+    stores, no place is stored to twice. Copies of a buffer belong to one loop with as many stages, filled first in its body.
     """
     checker = _Checker(nest)
     return tuple(dict.fromkeys(checker.problems()))
@@ -111,8 +111,8 @@ class _Checker:
                     yield f"several blocks store to one place of {name}"
 
     def _once(self) -> Iterator[str]:
-        """Where loops leave out iterations, no place is stored to twice; asked by all points, where they are few."""
-        if not any(loop.only for loop in self.loops.values()):
+        """Where loops that store leave out iterations, no place is stored to twice; asked by all points, where they are few."""
+        if not any(loop.only and self._stores(loop) for loop in self.loops.values()):
             return
         stored: dict[int, list[Ints]] = {}
         for statement, around in statements(self.nest.body):
@@ -126,6 +126,10 @@ class _Checker:
             every = np.concatenate(places)
             if len(np.unique(every)) != len(every):
                 yield f"several tiles store to one place of {self.nest.buffers[number].name}"
+
+    def _stores(self, loop: Loop) -> bool:
+        """Whether something in the loop stores to an output."""
+        return any(isinstance(s, Store) and not self._is_temporary(s.memory.buffer) for s, _ in statements(loop.body))
 
     # Loops
 
@@ -160,11 +164,19 @@ class _Checker:
                 yield f"threads meet inside thread loop {loop.name}"
         if loop.stages > 1:
             yield from self._stages(loop)
-        if loop.only and (loop.kind is not Kind.LOOP or loop.stages > 1 or self.threads):
+        if loop.only and loop.kind is not Kind.LOOP:
             yield f"{loop.kind} loop {loop.name} leaves out iterations"
+        elif (loop.stages > 1 or self.threads) and not all(self._is_of_block(loop, guard) for guard in loop.only):
+            yield f"loop {loop.name} leaves out iterations that are not the same neighbours for all threads of a block"
         around = {loop.number, *(o.number for o in self.loops.values() if loop.only and loop in loops(o.body))}
         for guard in loop.only:
             yield from self._affine(guard.index, around)
+
+    def _is_of_block(self, loop: Loop, guard: Guard) -> bool:
+        """Whether the guard is on the loop, and else on blocks alone."""
+        numbers = {n for n, _ in guard.index.terms}
+        blocks = {b.number for b in (*self.blocks.around, *self.blocks.inner)}
+        return guard.run_time is None and loop.number in numbers and numbers <= blocks | {loop.number}
 
     def _stages(self, loop: Loop) -> Iterator[str]:
         if loop.kind is not Kind.LOOP:

@@ -25,6 +25,7 @@ from warploom.schedule.backbone import (
     Constant,
     Instruction,
     Levels,
+    Mask,
     Operand,
     Operator,
     Position,
@@ -41,6 +42,7 @@ from warploom.schedule.backbone import (
 )
 from warploom.schedule.online.emit import Emitter, NotEmittedError
 from warploom.schedule.online.law import Law, law_of
+from warploom.schedule.online.mask import mask_of
 from warploom.schedule.online.summand import NoSummandError, summand_of
 
 INNER = "_inner"
@@ -206,7 +208,13 @@ class _Rewriting:
             for e in (extents_of(n, axis) if n in (self.outer, self.inner) else (x for x in stage.extents if x.axis == n))
         ]
         made = assemble(stage.name, axes, extents, stage.regions, self.made, can_reorder=stage.can_reorder)
-        return replace(made, rewritten=Rewritten(self.outer, self.outer, self.inner, self.law.domain))
+        return replace(made, rewritten=Rewritten(self.outer, self.outer, self.inner, self.law.domain, self.mask()))
+
+    def mask(self) -> Mask | None:
+        """The mask of the elements, over the axes of the tiles."""
+        sums = self.sums
+        found = mask_of(self.stage, sums.top, sums.element, sums.axis, sums.totals)
+        return None if found is None else replace(found, forms=tuple(map(self.index, found.forms)))
 
     # ------------------------------------------------------------ what is made for each tile
 

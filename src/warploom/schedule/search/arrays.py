@@ -62,9 +62,13 @@ def scalar_values(backbone: Backbone) -> dict[str, float]:
     return {o.name: 1.5 for o in operands if isinstance(o, Parameter)}
 
 
-def difference(results: Arrays, reference: Arrays, tolerance: float, in_bf16: Collection[str] = ()) -> str:
+def difference(
+    results: Arrays, reference: Arrays, tolerance: float, in_bf16: Collection[str] = (), allowed: Arrays | None = None
+) -> str:
     """How results differ from the reference (flat arrays of equal length); empty if integers are equal and floats differ by no
     more than `tolerance` times its largest finite element; what is infinite or NaN must be the same.
+
+    allowed: in place of the tolerance how far each element may be off; nothing is said of those where that is infinite.
 
     in_bf16: outputs that both round to bf16. Where one place of an element is more than the tolerance, it may be off by one, but
     not in more than a quarter of these elements: a sum in another order rarely is rounded to the other side, and one that is cut
@@ -73,6 +77,10 @@ def difference(results: Arrays, reference: Arrays, tolerance: float, in_bf16: Co
     for name, expected in reference.items():
         wanted = np.asarray(expected).reshape(-1)
         got = np.asarray(results[name]).reshape(-1)[: wanted.size]
+        if allowed is not None:
+            if wrong := _outside(name, wanted, got, np.asarray(allowed[name]).reshape(-1)):
+                return wrong
+            continue
         if np.issubdtype(wanted.dtype, np.integer):
             if not np.array_equal(got, wanted):
                 return f"expected {name} as in the reference, got other integers"
@@ -96,6 +104,17 @@ def difference(results: Arrays, reference: Arrays, tolerance: float, in_bf16: Co
         if wrong := _misrounded(name, wanted, got, tolerance * largest):
             return wrong
     return ""
+
+
+def _outside(name: str, wanted: NDArray[Any], got: NDArray[Any], allowed: NDArray[Any]) -> str:
+    """The first element that is off by more than it may be; empty if there is none."""
+    known = np.isfinite(allowed)
+    apart = np.abs(got[known].astype(np.float64) - wanted[known])
+    off = ~(apart <= allowed[known])
+    if not off.any():
+        return ""
+    first = int(np.flatnonzero(known)[int(np.argmax(off))])
+    return f"expected {name}[{first}] = {wanted[first]:.9g} within {allowed[first]:.2g}, got {got[first]:.9g}"
 
 
 def _misrounded(name: str, wanted: NDArray[Any], got: NDArray[Any], allowed: float) -> str:

@@ -118,7 +118,7 @@ class CpuEvaluator:
         if isinstance(ran, Crashed):
             return ran.reason
         results = held(self._regions, dict(zip(self._arrays, worker.shared, strict=True)))
-        in_bf16 = {r.name for r in self._regions if r.dtype == bf16}
+        in_bf16 = {r.name for r in self._regions if r.dtype == bf16 and self._tolerance}
         return difference(results, self._reference, self._tolerance, in_bf16)
 
     def _open_worker(self) -> MeasureWorker:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from warploom.core import to_numpy
-from warploom.gpu import counted_work, grid_of
-from warploom.ir import Counts, Kernel, Param, SizeVar, run, tabulate
+from warploom.gpu import BlockTime, block_time, counted_work, grid_of
+from warploom.ir import Counts, Event, Kernel, Param, SizeVar, run, shared_bytes, tabulate
 from warploom.machines import WARP_LANES, Architecture, Unit, resident_warps, usual
 from warploom.schedule.sketches.relaxed import relaxed
 
@@ -24,6 +24,8 @@ class Modelled:
     """Lower bounds in milliseconds, by what would be busy that long."""
 
     terms: Mapping[str, float]
+    block: BlockTime = field(default_factory=BlockTime)
+    """Cycles of one block by itself, of which `latency` are as many as rounds of blocks run one after another."""
 
     @property
     def ms(self) -> float:
@@ -46,16 +48,19 @@ def unfilled(kernel: Kernel, sizes: Mapping[str, int], on: Architecture) -> Mode
     terms = dict(compulsory(kernel, sizes, on).terms)
     least = relaxed(kernel)
     if least is not None:
-        terms |= _terms(kernel, _counted(least.kernel, sizes), on, registers=0, shared_bytes=0)
+        counted = _counted(least.kernel, sizes)
+        time = block_time(counted.events, on, knows_places=not least.moves_places)
+        terms |= _terms(kernel, counted, time, on, registers=0)
+        return Modelled(terms, time)
     return Modelled(terms)
 
 
-def modelled(kernel: Kernel, sizes: Mapping[str, int], on: Architecture, registers: int = 0, shared_bytes: int = 0) -> Modelled:
-    """Modelled time of a kernel without holes; `registers` per thread and `shared_bytes` per block limit how many blocks run
+def modelled(kernel: Kernel, sizes: Mapping[str, int], on: Architecture, registers: int = 0) -> Modelled:
+    """Modelled time of a kernel without holes; `registers` per thread and its arrays in shared memory limit how many blocks run
     at once."""
-    counts = _counted(kernel, sizes)
-    terms = _terms(kernel, counts, on, registers, shared_bytes)
-    return Modelled(dict(compulsory(kernel, sizes, on).terms) | terms)
+    counted = _counted(kernel, sizes)
+    time = block_time(counted.events, on)
+    return Modelled(dict(compulsory(kernel, sizes, on).terms) | _terms(kernel, counted, time, on, registers), time)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,8 @@ class _Counted:
     run_blocks: int
     blocks: int
     """Blocks of the launch."""
+    events: tuple[Event, ...]
+    """Events for which the blocks that were run may wait."""
 
 
 _PIPES: dict[Unit, str] = {"load path": "exchange", "f32 units": "arithmetic", "issue": "issue"}
@@ -77,8 +84,8 @@ def _counted(kernel: Kernel, sizes: Mapping[str, int]) -> _Counted:
     """Counts of a small launch of whole blocks; at small sizes, of the launch itself."""
     few = _few_blocks(kernel, sizes)
     arrays = {p.name: np.zeros(_shape(p, few), to_numpy(p.dtype)) for p in kernel.params}
-    result = run(kernel, arrays, few, check_races=False)
-    return _Counted(result.counts, max(1, math.prod(grid_of(kernel, few))), math.prod(grid_of(kernel, sizes)))
+    result = run(kernel, arrays, few, check_races=False, note_waits=True)
+    return _Counted(result.counts, max(1, math.prod(grid_of(kernel, few))), math.prod(grid_of(kernel, sizes)), result.events)
 
 
 def _few_blocks(kernel: Kernel, sizes: Mapping[str, int]) -> dict[str, int]:
@@ -93,19 +100,19 @@ def _few_blocks(kernel: Kernel, sizes: Mapping[str, int]) -> dict[str, int]:
     return found
 
 
-def _terms(kernel: Kernel, counted: _Counted, on: Architecture, registers: int, shared_bytes: int) -> dict[str, float]:
+def _terms(kernel: Kernel, counted: _Counted, time: BlockTime, on: Architecture, registers: int) -> dict[str, float]:
     """A block loads at least once from memory, and its last store follows from that."""
     device = on.bounds
     cores = device.multiprocessors
     per_block = counted_work(counted.per_block).times(1 / counted.run_blocks)
     rounds = -(-counted.blocks // cores)
     warps = -(-kernel.threads // WARP_LANES)
-    resident = max(1, resident_warps(on, registers, shared_bytes, kernel.threads) // warps)
+    resident = max(1, resident_warps(on, registers, shared_bytes(kernel), kernel.threads) // warps)
     waves = -(-counted.blocks // (cores * resident))
     work = replace(
         per_block.times(rounds),
         l2_bytes=per_block.l2_bytes * counted.blocks / cores,
-        waiting=waves * on.timing.dram_cycles.value,
+        waiting=waves * max(time.cycles, on.timing.dram_cycles.value),
     )
     cycles = usual(on, l2_bytes=device.l2_gb_s / device.clock_ghz / cores).cycles(work)
     busiest = max(_PIPES, key=lambda unit: cycles[unit])

@@ -72,7 +72,7 @@ class Other:
     parameter: str
     value: Tuning
     ms: float
-    binds: str
+    modelled: Modelled
     is_bound: bool
     """No kernel with it takes less; else it is the fastest of the kernels that were completed, one for each setting at least."""
 
@@ -199,8 +199,8 @@ class FamilyModel:
         kernel = found[1].kernel
         source = cuda_source(built.sketch.kernel, report.completions[0].holes)
         compiled = compile_cuda(source.text, arch=self.device.name) if toolchain_available() else None
-        limits = (compiled.registers, compiled.shared_bytes) if compiled is not None else (0, 0)
-        cost, bound = modelled(kernel, self.sizes, self.device, *limits), self._unfilled(built, {})
+        registers = compiled.registers if compiled is not None else 0
+        cost, bound = modelled(kernel, self.sizes, self.device, registers), self._unfilled(built, {})
         time_ms = None
         if self.measures and compiled is not None:
             self.progress(f"{text_of(built.setting)}: timing")
@@ -237,10 +237,10 @@ class FamilyModel:
                 completed = [self._times[n] for n in having if n in self._times]
                 if len(completed) == len(having):
                     fastest = min(completed, key=lambda t: t.ms)
-                    yield Other(name, value, fastest.ms, fastest.modelled.binds, is_bound=False)
+                    yield Other(name, value, fastest.ms, fastest.modelled, is_bound=False)
                 else:
                     least = min((self._unfilled(self._built[n], {}) for n in having), key=lambda m: m.ms)
-                    yield Other(name, value, least.ms, least.binds, is_bound=True)
+                    yield Other(name, value, least.ms, least, is_bound=True)
 
     def why_none(self) -> str:
         """Reason why a family without a kernel has none."""

@@ -28,6 +28,7 @@ from warploom.ir import (
     Store,
     ValueConst,
     ValueSelect,
+    copy_source,
     fill,
 )
 
@@ -37,6 +38,8 @@ class Relaxed:
     kernel: Kernel
     matters: frozenset[str]
     """Holes that something was left out for: once they are decided, more is known."""
+    moves_places: bool
+    """Whether an access to an array in global memory has been put elsewhere."""
 
 
 def relaxed(kernel: Kernel) -> Relaxed | None:
@@ -47,7 +50,7 @@ def relaxed(kernel: Kernel) -> Relaxed | None:
     except _NotKnownError:
         return None
     whole = replace(kernel, body=body)
-    return Relaxed(fill(whole, {hole.name: IndexConst(0) for hole in kernel.holes}), frozenset(made.matters))
+    return Relaxed(fill(whole, {hole.name: IndexConst(0) for hole in kernel.holes}), frozenset(made.matters), made.moves_places)
 
 
 class _NotKnownError(Exception):
@@ -58,6 +61,7 @@ class _NotKnownError(Exception):
 class _Relaxing:
     kernel: Kernel
     matters: set[str] = field(default_factory=set[str])
+    moves_places: bool = False
     _registers: set[str] = field(default_factory=set[str])
     _behind: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     """Index variable -> holes that its value depends on."""
@@ -119,10 +123,13 @@ class _Relaxing:
                     return ()
             case Store():
                 if statement.array not in self._registers and self._depends(statement.index):
-                    statement = replace(statement, index=_first(statement.index))
+                    statement = replace(statement, index=self._first(statement.array, statement.index))
             case _:
                 pass
-        return (cast("Stmt", self._value(statement)),)
+        changed = cast("Stmt", self._value(statement))
+        if isinstance(changed, Store) and changed.is_async and copy_source(changed) is None:  # zeros, which no copy writes
+            changed = replace(changed, is_async=False)
+        return (changed,)
 
     def _value(self, node: Any) -> Any:
         """The node with the data that it reads as cheap as it may be."""
@@ -136,9 +143,13 @@ class _Relaxing:
                 raise _NotKnownError
             return kept
         if isinstance(node, Read) and node.array not in self._registers and self._depends(node.index):
-            return replace(node, index=_first(node.index))
+            return replace(node, index=self._first(node.array, node.index))
         changed = {f.name: self._value(getattr(node, f.name)) for f in fields(node)}
         return replace(cast("Any", node), **changed)
+
+    def _first(self, array: str, index: tuple[IndexExpr, ...]) -> tuple[IndexExpr, ...]:
+        self.moves_places |= any(p.name == array for p in self.kernel.params)
+        return tuple(IndexConst(0) for _ in index)
 
 
 def _names_of(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
@@ -159,10 +170,6 @@ def _names_of(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
             case _:
                 pass
     return tuple(found)
-
-
-def _first(index: tuple[IndexExpr, ...]) -> tuple[IndexExpr, ...]:
-    return tuple(IndexConst(0) for _ in index)
 
 
 def _nodes(part: object) -> Iterator[object]:

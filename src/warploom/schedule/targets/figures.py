@@ -128,6 +128,7 @@ def cpu_rates(
     clock_ghz: float = WIDE_CORE.clock_ghz,
     bandwidth_bytes_per_ns: float = WIDE_CORE.memory_gb_s,
     caches: tuple[CacheLevel, ...] | None = None,
+    near_bytes: int = 0,
     ports: tuple[Port, ...] | None = None,
 ) -> Rates:
     """Rates of a CPU: figures that are not given are those of a wide core of today. `alu`, `memory` and `stores` are per widest
@@ -158,6 +159,7 @@ def cpu_rates(
         ports=given,
         bandwidth_bytes_per_ns=bandwidth_bytes_per_ns,
         caches=caches or system_caches(),
+        near_bytes=near_bytes,
         latency_cycles=(("l2", 0.0), ("shared", 0.0), ("loop", 0.5)),
         operations=_CPU_OPERATIONS,
         kept_registers=48,

@@ -41,6 +41,8 @@ class Rates:
     bandwidth_bytes_per_ns: float = 0.0
     caches: tuple[CacheLevel, ...] = ()
     """Innermost first."""
+    near_bytes: int = 0
+    """Bytes of all cores' caches that are read faster than memory; 0: all are."""
     latency_cycles: tuple[tuple[str, float], ...] = ()
     """By event: l2, dram, shared, barrier, loop, loop_end."""
     operations: tuple[tuple[str, float, float], ...] = ()

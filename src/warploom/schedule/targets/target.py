@@ -50,6 +50,8 @@ class Target:
     words: frozenset[str] = frozenset()
     """Types of elements of which a core multiplies words (`core.WORDS`): one instruction adds all products of a word to each
     total."""
+    slow_words: frozenset[str] = frozenset()
+    """Types, part of `words`, of which it makes fewer products in a time than of their elements in the type of the total."""
     tiles: frozenset[str] = frozenset()
     """Names under which Linux lists what a core multiplies in tile registers (`machines.tiles`)."""
     rates: Rates = NO_RATES

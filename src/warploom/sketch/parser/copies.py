@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 
-from warploom.ir import CommitCopies, Read, Store, WaitCopies
+from warploom.ir import CommitCopies, Read, Store, ValueSelect, WaitCopies
 from warploom.sketch import words
 from warploom.sketch.operands import Data, Operand, describe
 from warploom.sketch.parser.arguments import Arguments
 from warploom.sketch.parser.calls import NOTHING, effect, handles, meet
-from warploom.sketch.parser.expressions import evaluate, static_int
+from warploom.sketch.parser.expressions import condition, evaluate, static_int
+from warploom.sketch.parser.numbers import zero
 from warploom.sketch.parser.state import State
 from warploom.sketch.parser.statements import stored_element
 
@@ -29,8 +30,10 @@ def _memcpy_async(state: State, args: Arguments) -> Operand:
     if read.dtype != element.dtype:
         message = f"expected elements of {element.dtype}, as {element.name!r} has, got {read.dtype}"
         raise state.problem("DTYPE_MISMATCH", message, source, "Copy between arrays of one type.")
+    valid = args.optional("valid")
+    value = read.expr if valid is None else ValueSelect(condition(state, valid), read.expr, zero(read.dtype))
     state.mark_written(element)
-    state.emit(Store(element.name, element.prefix, read.expr, state.span(args.call), is_async=True))
+    state.emit(Store(element.name, element.prefix, value, state.span(args.call), is_async=True))
     return NOTHING
 
 

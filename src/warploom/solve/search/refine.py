@@ -75,6 +75,8 @@ class _Refine(Generic[S, A]):
         """Best first."""
         self._bias: dict[tuple[int, Hashable], float] = {}
         """By decision: logarithm by which candidates with it are dearer than the model says, against the average."""
+        self._begun: list[Draft[S, A]] = []
+        """Drafts that began with decisions of fast answers, as they were made, until some are measured."""
         self._dives = 0
         self._dived = 0
         """Candidates tried in dives."""
@@ -153,12 +155,14 @@ class _Refine(Generic[S, A]):
         temperatures = self._options.temperatures
         temperature = temperatures[self._dives % len(temperatures)]
         begin = self._incumbent.hints.begin
+        start = root
         if begin is not None and self._dives % _FROM_ROOT != _FROM_ROOT - 1:
-            root = self._incumbent.jump(root, begin(root.candidate, self._random)) or root
-        found = Dive(self._incumbent, root, self._random, temperature, self._guess).following()
+            start = self._incumbent.jump(root, begin(root.candidate, self._random)) or root
+        found = Dive(self._incumbent, start, self._random, temperature, self._guess).following()
         self._dives += 1
-        if found is not None:
-            self._keep(found)
+        draft = None if found is None else self._keep(found)
+        if draft is not None and start is not root and not self._measured:
+            self._begun.append(draft)
 
     def _guess(self, child: Child[S]) -> float:
         return self._incumbent.guess(child) * math.exp(self._bias.get((child.choice, child.value), 0.0))
@@ -174,10 +178,11 @@ class _Refine(Generic[S, A]):
         if self._incumbent.next_choice(child.candidate) is None:
             self._keep(child)
 
-    def _keep(self, child: Child[S]) -> None:
+    def _keep(self, child: Child[S]) -> Draft[S, A] | None:
         draft = self._near.draft(child)
         if draft is not None:
             self._pool.append(draft)
+        return draft
 
     def _measure(self) -> bool:
         """False when there is nothing to measure."""
@@ -198,7 +203,9 @@ class _Refine(Generic[S, A]):
         return True
 
     def _promising(self) -> list[Draft[S, A]]:
-        """Sorts the pool by predicted cost; most of a batch from its top, one by the model alone, one by chance."""
+        """Sorts the pool by predicted cost; most of a batch from its top, one by the model alone, one by chance. With a budget of
+        wall seconds, of which few candidates are measured, the first batch has those that began with decisions of fast answers,
+        whatever the model says of them."""
         scores = np.log(np.array([d.guess for d in self._pool]))
         if len(self._measured) >= _ENOUGH:
             residuals = np.array([math.log(d.cost / d.guess) for d in self._measured])
@@ -210,8 +217,13 @@ class _Refine(Generic[S, A]):
         order = np.argsort(scores, kind="stable")
         self._pool = [self._pool[n] for n in order]
         size = self._options.batch
-        batch = self._pool[: max(1, size - 2)]
-        rest = self._pool[len(batch) :]
+        is_first = self._incumbent.wall_budget_s is not None and not self._measured
+        begun, self._begun = self._begun if is_first else [], []
+        kept = {id(d) for d in self._pool}
+        top = dict.fromkeys([*(d for d in begun if id(d) in kept), *self._pool])
+        batch = list(top)[: max(1, size - 2)]
+        chosen = {id(d) for d in batch}
+        rest = [d for d in self._pool if id(d) not in chosen]
         if rest and len(batch) < size:
             batch = [*batch, min(rest, key=lambda d: d.guess)]
             rest = [d for d in rest if d is not batch[-1]]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise, product
-from math import isfinite, isnan
+from math import ceil, floor, isfinite, isnan, trunc
 
 from warploom.core import BY_NAME, DType, WarploomError
 from warploom.operations import COMPARISONS
@@ -30,6 +30,7 @@ from warploom.terms import Term, apply, constant
 
 FINITE = "data are finite numbers"
 REAL_SUMS = "real sums reordered"
+FLUSHED = "subnormal numbers flushed to zero"
 _SIGNLESS: dict[str, str] = {"add": "+", "sub": "-", "mul": "*", "and": "&", "or": "|", "xor": "^"}
 _SUMS = frozenset({"+", "-", "*", "neg"})
 SIGN_OF_TEST: dict[str, str] = {
@@ -261,13 +262,15 @@ class Arithmetic:
             cast = data.as_float if kind.is_float else data.exactly
             if kind.is_float and any(isinstance(v, int) for v in (a, b)):
                 terms = [cast(a, kind), cast(b, kind)]
+                if all(map(_is_nan, terms)):
+                    raise NotFollowedError(f"{name} of two NaN")
                 for value, other in ((a, terms[1]), (b, terms[0])):
                     if _is_nan(other):
                         return value
                 limit = at_infinity(name, terms)
                 if limit is not None:
                     data.notes.add(FINITE)
-                    return _known(limit, kind) if not isinstance(limit, Term) else limit
+                    return data.made(limit, kind) if isinstance(limit, Term) else _known(limit, kind)
             own = data.without_sign(kind, a, b)
             data.ordered_kinds.add(own)
             return data.made(apply(name, cast(a, own), cast(b, own)), own)
@@ -333,7 +336,7 @@ class Arithmetic:
                 if limit is None:
                     raise NotFollowedError("arithmetic on an infinity or NaN")
                 data.notes.add(FINITE)
-                return _known(limit, kind) if not isinstance(limit, Term) else limit
+                return data.made(limit, kind) if isinstance(limit, Term) else _known(limit, kind)
             if op == "/" and _is_zero(terms[1]):
                 raise NotFollowedError("a division by zero")
             if op == "rsqrt":
@@ -447,7 +450,7 @@ class Arithmetic:
                 return _encoded(number, target, is_nearest=False) if target.is_float else number & mask
             if isinstance(a, int):
                 if target.is_float:
-                    return _encoded(data.decoded(a, source), target, is_nearest=rounding in (None, "rn"))
+                    return _converted(a, source, target, rounding)
                 raise NotFollowedError("a known float made an integer")
             if not source.is_float and not target.is_float and target.bits <= source.bits:
                 return data.extract(a, 0, target.bits, source.bits)
@@ -464,6 +467,22 @@ class Arithmetic:
             return data.converted(term, target)
 
         return run
+
+
+_TO_WHOLE: dict[str, Callable[[Fraction], int]] = {"rni": round, "rzi": trunc, "rmi": floor, "rpi": ceil}
+"""By the modifiers of cvt that round to a whole number; `round` takes the even one of two that are as near, as `rni` does."""
+
+
+def _converted(code: int, source: DType, target: DType, rounding: str | None) -> int:
+    """Bits of a known float of type `source` as another float; a zero keeps its sign, also one that a number is rounded to."""
+    number = Data.decoded(code, source)
+    if isnan(number):
+        raise NotFollowedError("a conversion of NaN")
+    if rounding in _TO_WHOLE and isinstance(number, Fraction):
+        number = Fraction(_TO_WHOLE[rounding](number))
+    if number == 0:
+        return code >> (source.bits - 1) << (target.bits - 1)
+    return _encoded(number, target, is_nearest=rounding in (None, "rn"))
 
 
 def _encoded(number: float | Fraction, kind: DType, *, is_nearest: bool) -> int:

@@ -97,7 +97,7 @@ def in_first_block(argument: Argument, box: Box) -> Argument:
     if not isinstance(argument, ArrayArgument) or not (argument.per_size or argument.per_length):
         return argument
     each, (first, *_) = (argument.per_size, box.size) if argument.per_size else (argument.per_length, box.length)
-    return replace(argument, shape=(max(0, each * first),))
+    return replace(argument, shape=(max(0, each * first + argument.beside),))
 
 
 def _parts(box: Box, split: SplitError) -> list[Box]:

@@ -10,22 +10,18 @@ how numbers are coded. Terms that are constants never stand in a register.
 from __future__ import annotations
 
 import operator
-import struct
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isfinite
 from typing import TypeAlias
 
-import numpy as np
-
-from warploom.core import BY_NAME, FACTORS, DType, WarploomError, f16, f32, f64, values_of, words_of
+from warploom.core import BY_NAME, DType, WarploomError
+from warploom.synth.compiled.encodings import decoded, encoded
 from warploom.synth.compiled.placed import UNSIGNED, Placed
 from warploom.terms import PARTIAL, Term, apply, constant, is_exact, is_partial, iterate_post
 
 SIGNED: dict[int, DType] = {bits: BY_NAME[f"i{bits}"] for bits in (8, 16, 32, 64)}
-_FLOAT_CODES: dict[str, tuple[str, str]] = {f16.name: ("<e", "<H"), f32.name: ("<f", "<I"), f64.name: ("<d", "<Q")}
 _RING = frozenset({"+", "-", "*", "neg", "&", "|", "^", "~"})
 """Operators whose low bits depend on the operands' low bits only."""
 _COMMUTATIVE = frozenset({"+", "*", "min", "max", "&", "|", "^"})
@@ -316,29 +312,8 @@ class Data:
             raise NoBitsError(f"{bits} bits of data are no machine word")
         return self.converted(self.exactly(value, UNSIGNED[bits]), kind)
 
-    @staticmethod
-    def decoded(bits: int, kind: DType) -> float | Fraction:
-        if kind.name == "bf16":
-            number: float = struct.unpack("<f", struct.pack("<I", bits << 16))[0]
-        elif kind in FACTORS:
-            word = np.uint8(bits) if kind.is_held else np.uint32(bits).view(np.float32)
-            number = float(values_of(kind, np.array([word]))[0])
-        else:
-            floating, word = _FLOAT_CODES[kind.name]
-            number = struct.unpack(floating, struct.pack(word, bits))[0]
-        return Fraction(number) if isfinite(number) else number
-
-    @staticmethod
-    def encoded(number: float, kind: DType) -> int:
-        """Bits of a number that `kind` holds, rounded to nearest otherwise."""
-        if kind.name == "bf16":
-            bits = struct.unpack("<I", struct.pack("<f", number))[0]
-            return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16 & 0xFFFF
-        if kind in FACTORS:
-            found = np.array([number], np.float32)
-            return int(words_of(kind, found)[0]) if kind.is_held else int(values_of(kind, found).view(np.uint32)[0])
-        floating, word = _FLOAT_CODES[kind.name]
-        return struct.unpack(word, struct.pack(floating, number))[0]
+    decoded = staticmethod(decoded)
+    encoded = staticmethod(encoded)
 
     # ------------------------------------------------------------ bits
 

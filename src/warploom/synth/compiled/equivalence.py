@@ -14,6 +14,8 @@ from warploom.synth.compiled.faults import FaultError, Triple
 from warploom.synth.compiled.proof import CompiledProof, Wanted, joined_domain, prove_launch, without_value
 from warploom.terms import algebra_for
 
+ANYTHING = "what the first leaves undefined may be anything"
+
 
 def prove_equivalent(
     original: Program,
@@ -49,6 +51,8 @@ def prove_equivalent(
         return proof
     if undefined:
         return replace(proof, verdict="unchecked", domain="", reason=f"the original: {undefined}")
+    if any(w.terms[w.stored].tolist().count(None) for w in wanted.values()):
+        domains.append(ANYTHING)
     return replace(proof, domain=joined_domain([proof.domain, *domains, *run.notes, *run.unnamed_stores(arguments)]))
 
 

@@ -48,6 +48,8 @@ class ArrayArgument:
     """Elements for each unit of the size that is an argument; 0: the length does not depend on it."""
     per_length: int = 0
     """The same, of a size over which something is summed."""
+    beside: int = 0
+    """Elements besides, where the length depends on a size."""
 
     @property
     def count(self) -> int:

@@ -8,7 +8,7 @@ from functools import partial
 from warploom.core import BY_NAME, DType
 from warploom.ptx import TYPE_BITS
 from warploom.ptx.syntax import Instruction, Integer
-from warploom.synth.compiled.arithmetic import Arithmetic, NotFollowedError, register_kind
+from warploom.synth.compiled.arithmetic import FLUSHED, Arithmetic, NotFollowedError, register_kind
 from warploom.synth.compiled.bit_fields import BitFields
 from warploom.synth.compiled.data import Value
 from warploom.synth.compiled.exact_quotients import ExactQuotients
@@ -16,7 +16,7 @@ from warploom.synth.compiled.quotients import quotient
 from warploom.synth.compiled.threads import Launch
 
 _KNOWN = frozenset({
-    "rn", "rna", "rz", "rm", "rp", "rzi", "rni", "rmi", "rpi", "ftz", "approx", "full", "sat", "relu", "lo", "hi", "wide", "wrap",
+    "rn", "rna", "rz", "rm", "rp", "rzi", "rni", "rmi", "rpi", "ftz", "approx", "full", "sat", "lo", "hi", "wide", "wrap",
     "clamp", "l", "r", "to", "shiftamt",
 })  # fmt: skip
 _OTHER_NUMBERS = frozenset({"ftz", "rz", "rm", "rp"})
@@ -38,10 +38,13 @@ class Functions:
         not known here."""
         opcode, modifiers = instruction.opcode, instruction.modifiers
         unknown = [m for m in modifiers if m not in _KNOWN and m not in TYPE_BITS and opcode != "prmt"]
-        if unknown or not type_name:
+        is_mixed = opcode != "cvt" and sum(m in TYPE_BITS for m in modifiers) > 1  # a sum in f32 of an f16
+        if unknown or is_mixed or not type_name:
             raise NotFollowedError(instruction.name)
         if not _OTHER_NUMBERS.isdisjoint(modifiers):
             self.quotients.is_off = True
+        if opcode in ("min", "max") and instruction.operands[3:]:
+            raise NotFollowedError(f"{instruction.name} of three")
         arithmetic = self.arithmetic
         same = (type_name,) * 3
         if opcode == "cvt":
@@ -103,11 +106,9 @@ class Functions:
         if "approx" in modifiers or "full" in modifiers:
             notes.add(f"{_approximate(instruction)} taken as exact")
         if "ftz" in modifiers:
-            notes.add("subnormal numbers flushed to zero")
+            notes.add(FLUSHED)
         if directed := {"rz", "rm", "rp"}.intersection(modifiers):
             notes.add(f"rounding .{min(directed)} taken as exact")
-        if "relu" in modifiers:
-            raise NotFollowedError(instruction.name)
         match opcode:
             case "add" | "sub" | "mul" | "div":
                 function = real({"add": "+", "sub": "-", "mul": "*", "div": "/"}[opcode], kind)
@@ -135,10 +136,10 @@ class Functions:
 
     def _conversion(self, instruction: Instruction) -> tuple[Callable[[Value], Value], tuple[str, ...]]:
         types = [m for m in instruction.modifiers if m in TYPE_BITS]
-        if len(types) != 2 or "sat" in instruction.modifiers or "relu" in instruction.modifiers:
+        if len(types) != 2 or "sat" in instruction.modifiers:
             raise NotFollowedError(instruction.name)
         if "ftz" in instruction.modifiers:
-            self.launch.data.notes.add("subnormal numbers flushed to zero")
+            self.launch.data.notes.add(FLUSHED)
         rounding = next(
             (m for m in instruction.modifiers if m in ("rn", "rna", "rz", "rm", "rp", "rzi", "rni", "rmi", "rpi")), None
         )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from warploom.core import DType, UnsupportedError
 from warploom.ptx import TYPE_BITS, branch_targets
 from warploom.ptx.syntax import Float, Instruction, Integer, Name, Pair
-from warploom.synth.compiled.arithmetic import SIGN_OF_TEST, Arithmetic, NotFollowedError, register_kind
+from warploom.synth.compiled.arithmetic import FLUSHED, SIGN_OF_TEST, Arithmetic, NotFollowedError, register_kind
 from warploom.synth.compiled.calls import Calls, Opaque
 from warploom.synth.compiled.copies import Copies
 from warploom.synth.compiled.data import ADDRESSES, Indexed, Joined, Undefined, Value
@@ -263,6 +263,8 @@ class _Maker:
         test = instruction.modifiers[0]
         combine = next((m for m in instruction.modifiers[1:] if m in ("and", "or", "xor")), None)
         compare = self._compared(test, register_kind(type_name), index)
+        if "ftz" in instruction.modifiers:
+            self.launch.data.notes.add(FLUSHED)
         first, second = (
             (instruction.operands[0].first, instruction.operands[0].second)
             if isinstance(instruction.operands[0], Pair)

@@ -2,6 +2,7 @@
 
 In every dimension a store goes to c * block + e and a cell of the spec to a * iteration + k. With M the least common multiple of
 the coefficients an element is M * Q + R; R is enumerated, Q stays a symbol, and both block number and iteration are affine in Q.
+Where all of a dimension's coefficients are 0, R is the constant itself: stores to different ones never meet.
 A store may go c * s further, where s is a sum of sizes and of their quotients: the same for every block, so that each element
 still belongs to one block number, which lies s lower.
 """
@@ -94,18 +95,19 @@ def match(
         if len(used) != len(set(used)):
             raise UnliftableError(f"one block number or loop in two dimensions of {array}")
     periods = [lcm(*(a[d].coefficient or 1 for a in axes_of_all)) for d in range(len(axes_of_all[0]))]
+    fixed = [not any(a[d].coefficient for a in axes_of_all) for d in range(len(periods))]
     for d, period in enumerate(periods):
         symbols = {a[d].symbol: a[d].coefficient for a in axes_of_all if a[d].coefficient}
         wider = lcm(period, *_wanted(symbols, {**of_kernel, **of_spec}))
         periods[d] = wider if wider <= _MOST_PERIOD else period
     result: dict[Residue, Residues] = {}
     for event, axes in of_events:
-        for residue, values, equations in _instances(array, axes, periods):
+        for residue, values, equations in _instances(array, axes, periods, fixed):
             _add_quotients(values, of_kernel)
             present = conjunction([*equations, substitute(event.guard, values)])
             result.setdefault(residue, Residues()).events.append(Match(event, values, present))
     for cell, axes in of_cells:
-        for residue, values, equations in _instances(array, axes, periods):
+        for residue, values, equations in _instances(array, axes, periods, fixed):
             _add_quotients(values, of_spec)
             present = conjunction([*equations, substitute(cell.stored, values)])
             result.setdefault(residue, Residues()).cells.append(Match(cell, values, present))
@@ -158,7 +160,7 @@ def _axis(form: Linear[str], symbols: Collection[str], array: str, uniform: Coll
 
 
 def _instances(
-    array: str, axes: list[_Axis], periods: list[int]
+    array: str, axes: list[_Axis], periods: list[int], fixed: list[bool]
 ) -> Iterator[tuple[Residue, dict[str, Linear[str]], list[Constraint]]]:
     ranges = [range(period // a.coefficient) if a.coefficient else range(1) for a, period in zip(axes, periods, strict=True)]
     for phases in product(*ranges):
@@ -166,6 +168,9 @@ def _instances(
         values: dict[str, Linear[str]] = {}
         equations: list[Constraint] = []
         for d, (axis, phase, period) in enumerate(zip(axes, phases, periods, strict=True)):
+            if fixed[d]:
+                residue.append(axis.constant)
+                continue
             offset, rest = divmod(axis.coefficient * phase + axis.constant, period)
             residue.append(rest)
             q = variable(quotient(array, d))

@@ -30,7 +30,8 @@ from warploom.gpu import (
 from warploom.gpu import toolchain_available as can_compile
 from warploom.ir import IndexExpr, Kernel, SizeVar, aligned_params, fill, run, tabulate
 from warploom.kernels import NAMES, RUN_NAMES, Example, complete_example, find
-from warploom.machines import nearest_architecture
+from warploom.machines import architecture, nearest_architecture
+from warploom.schedule.sketches import modelled
 from warploom.tools.bench.case import Case
 from warploom.tools.bench.layout_peers import cub, trove
 from warploom.tools.bench.run import run_chosen
@@ -39,12 +40,13 @@ from warploom.tools.command.lines import SOLVED, Line
 from warploom.tools.command.options import CASE_OPTION, DEBUG_OPTION, JOURNAL_OPTION, JSON_OPTION
 from warploom.tools.command.outcome import Outcome, Progress
 from warploom.tools.command.usage import Stopwatch
+from warploom.tools.synth.best import block_fields
 from warploom.tools.synth.printed import compiled_fields
 from warploom.tools.synth.report import report_line
 
-COUNT_SIZES = {"n": 1 << 14, "h": 128, "w": 128, "pairs": 4, "tiles": 64}
+COUNT_SIZES = {"n": 1 << 14, "h": 128, "w": 128, "pairs": 4, "tiles": 64, "rows": 132}
 """Run-time sizes of the counted execution; whole blocks, so that edges do not blur the ratios."""
-TIME_SIZES = {"n": 1 << 24, "h": 4096, "w": 4096, "pairs": 1 << 14, "tiles": 1 << 18}
+TIME_SIZES = {"n": 1 << 24, "h": 4096, "w": 4096, "pairs": 1 << 14, "tiles": 1 << 18, "rows": 1 << 14}
 """Run-time sizes on a device."""
 LIMIT_S = 900.0
 ARCHITECTURES = ("sm_80", "sm_90", "sm_100", "sm_120")
@@ -94,12 +96,13 @@ def measure(name: str, progress: Progress) -> Line:
     parts = {"kernel": (kernel, holes), "baseline": (example.baseline.kernel, {})}
     for part, (form, completions) in parts.items():
         if not can_compile():
-            fields[part] = _interpreted(fill(form, completions), arrays, sizes, expected)
+            fields[part] = _interpreted(fill(form, completions), arrays, sizes, expected) | _modelled(form, completions, sizes)
             continue
         arch = device_arch() if device_available() else "sm_90"
         printed = cuda_source(form, completions)
         compiled = compile_cuda(printed.text, arch=arch)
         fields[part] = _executed(form, printed, compiled, arrays, sizes, expected) | compiled_fields(compiled)
+        fields[part] |= _modelled(form, completions, sizes, compiled.registers)
         progress(f"reading the machine code of the {part}")
         fields[part]["sass"] = _machine_code(form, printed, sizes)
         if device_available():
@@ -134,6 +137,9 @@ def columns(line: Line) -> dict[str, str]:
         found["shuffles+selects"] = f"{ours['shuffles']}+{ours['selects']}/{theirs['shuffles']}+{theirs['selects']}"
     for peer, counts in cast("dict[str, dict[str, int]]", line["peers"]).items():
         found[peer] = "+".join(map(str, counts.values())) + " " + "+".join(what.removeprefix("sass_") for what in counts)
+    found["cycles of a block, waited"] = "/".join(
+        f"{part['modelled']['block_cycles']}, {part['modelled']['waited_cycles']}" for part in (kernel, baseline)
+    )
     if "registers" in kernel:
         found["registers"] = f"{kernel['registers']}/{baseline['registers']}"
     if "median_ms" in kernel:
@@ -180,6 +186,14 @@ def _executed(
         "counted": done.counted,
         "matches_reference": all(_same(done.arrays[n].reshape(a.shape), a) for n, a in expected.items()),
     }
+
+
+def _modelled(
+    kernel: Kernel, completions: Mapping[str, IndexExpr], sizes: Mapping[str, int], registers: int = 0
+) -> dict[str, Any]:
+    """By the model of sketches: what binds the launch, cycles of a block by itself, and those in which it waits for data."""
+    found = modelled(fill(kernel, completions), sizes, architecture(SHOWN), registers)
+    return {"modelled": {"ms": found.ms, "binds": found.binds} | block_fields(found)}
 
 
 def _machine_code(kernel: Kernel, source: CudaSource, sizes: Mapping[str, int]) -> dict[str, dict[str, float]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import statistics
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.util import find_spec
@@ -40,7 +40,7 @@ _ROUND_S = 0.03
 _RACE_S = 20.0
 _LEAST_ROUNDS, _MOST_ROUNDS = 9, 31
 _HOPELESS = 3.0
-"""Peers this many times slower than the fastest are run once."""
+"""Peers this many times slower than the fastest run in one round only."""
 NOISY = 1.25
 """A median that exceeds the least time by more is other processes' doing; the line says `disturbed` then."""
 SEEDS_RATIO = 1.05
@@ -266,9 +266,14 @@ def _ours(
 ) -> Runner:
     """The implementations that `decisions` of all stages name."""
     nests: list[CompiledNest] = []
+    before = options.taken_before(decisions)
     for stage in program.stages:
         prefix = f"{stage.name}/" if len(program.stages) > 1 else ""
-        own = {name.removeprefix(prefix): value for name, value in decisions.items() if name.startswith(prefix)}
+        own = {
+            name.removeprefix(prefix): value
+            for name, value in decisions.items()
+            if name.startswith(prefix) and name not in before
+        }
         space = kernel_space(stage, options.target)
         nests.append(compile_nest(replay(KernelModel(space, Bound(space)), own).nest))
     return _runner(nests, arrays, scalars, options.threads)
@@ -293,7 +298,7 @@ def race(runners: Mapping[str, Runner]) -> dict[str, Times]:
     for name, run in runners.items():
         run()
         time.sleep(_SPIN_S)
-        first[name] = run()
+        first[name] = min(_in_a_round(run))  # one run alone may find a core that sleeps, and a short kernel look hopeless
         time.sleep(_SPIN_S)
     least = min(first.values())
     found: dict[str, list[float]] = {name: [] for name in runners}
@@ -308,13 +313,20 @@ def race(runners: Mapping[str, Runner]) -> dict[str, Times]:
             time.sleep(_SPIN_S)
             runners[name]()
             taken: list[float] = []
-            until = time.perf_counter() + _ROUND_S
-            while not taken or time.perf_counter() < until:
-                began = time.process_time()
-                taken.append(runners[name]())
-                cpu[name] = min(cpu[name], 1e3 * (time.process_time() - began))
+            began = time.process_time()
+            for seconds in _in_a_round(runners[name]):
+                taken.append(seconds)
+                cpu[name], began = min(cpu[name], 1e3 * (time.process_time() - began)), time.process_time()
             found[name].append(1e3 * statistics.median(taken))
     return {name: Times(tuple(found[name]) or (1e3 * first[name],), cpu[name]) for name in runners}
+
+
+def _in_a_round(run: Runner) -> Iterator[float]:
+    """Times of runs, one after the other for a round; at least one."""
+    until = time.perf_counter() + _ROUND_S
+    yield run()
+    while time.perf_counter() < until:
+        yield run()
 
 
 def ratio(ours: Times, peer: Times) -> float:

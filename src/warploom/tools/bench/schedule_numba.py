@@ -115,7 +115,7 @@ def _doitgen(A, C, B):
 @_looped
 def _jacobi1d(X, Y):
     for i in prange(Y.shape[0]):
-        Y[i] = (X[i] + X[i + 1] + X[i + 2]) * np.float32(1 / 3)
+        Y[i] = np.float32(0.33333) * (X[i] + X[i + 1] + X[i + 2])
 
 
 @_looped

@@ -99,7 +99,7 @@ TORCH: dict[str, Way] = {
     "syrk": lambda d, p: (torch.addmm(d["C"], d["A"], d["A"].T, beta=p["beta"], alpha=p["alpha"], out=d["D"]),),
     "syr2k": _syr2k,
     "doitgen": lambda d, p: (torch.matmul(d["A"], d["C"], out=d["B"]),),
-    "jacobi1d": lambda d, p: (torch.add(d["X"][:-2], d["X"][1:-1], out=d["Y"]).add_(d["X"][2:]).div_(3),),
+    "jacobi1d": lambda d, p: (torch.add(d["X"][:-2], d["X"][1:-1], out=d["Y"]).add_(d["X"][2:]).mul_(0.33333),),
     "jacobi2d": _jacobi2d,
     "heat3d": _heat3d,
     "covariance": _covariance,

@@ -3,36 +3,38 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import numpy as np
 
 from warploom.core import UserError
 from warploom.gpu import toolchain_available
-from warploom.kernels.tensors import TensorKernel
-from warploom.schedule.backbone import Program
-from warploom.schedule.cpu import Build, c_program, compile_nest
+from warploom.schedule.backbone import Content, Program
+from warploom.schedule.cpu import Build, c_program, compile_nest, plain_nest
 from warploom.schedule.cuda import CudaKernel, Options, cuda_kernel, cuda_program, interpret_all
-from warploom.schedule.nest import Nest
+from warploom.schedule.nest import Nest, loops
 from warploom.schedule.search import Implementation, difference, held, program_arrays
 from warploom.schedule.targets import Target
 from warploom.solve.space import Candidate
 from warploom.tools.command.outcome import Progress
 from warploom.tools.explore.budget import CpuBudget, OutOfTimeError, within
 from warploom.tools.explore.code import arch_of
-from warploom.tools.explore.data import Array, Data, data_for, data_of
+from warploom.tools.explore.data import FURTHER_S, Array, Data, Effort, data_for, data_of, further_data, kernel_of, seconds_of
+from warploom.tools.explore.in_parts import InParts
 from warploom.tools.explore.options import PROVED_S, Function, KernelOptions, points_of, sizes_of
 from warploom.tools.explore.proof import Proof, proof_of
 from warploom.tools.explore.run_time import at_values, tried
-from warploom.tools.explore.shortened import nests_at, program_at, shortened
+from warploom.tools.explore.shortened import NO_MASK, may_show_masks, nests_at, program_at, shortened, shows_masks
 
 LONGEST_S = 600.0
 """Most seconds of a check, where no budget says."""
-TOLERANCE = 1e-3
-"""Relative to the largest element of the output: sums are taken in other orders."""
+_TENS = 21
+_LEAST_SETS = 8
+"""Data sets for which there must be time at a size, or a smaller one takes its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +54,18 @@ class Checked:
     """Unchecked because no size is small enough to run, nothing else: a proof at the sizes asked for says all."""
     values: tuple[Mapping[str, int], ...] = ()
     """Values of the sizes known at run time that were compared, where there are some."""
+    data: Mapping[Content, int] = field(default_factory=dict[Content, int])
+    """Data sets of each kind that were compared."""
+
+    def beside(self, other: Checked) -> Checked:
+        """This one, and what another one compared beside it."""
+        if other.verdict != "tested":
+            return other
+        return replace(self, cases=self.cases + other.cases, data=Counter(self.data) + Counter(other.data))
 
 
+Small: TypeAlias = Callable[[], Iterator[tuple[Mapping[str, int], Program, Sequence[Nest]]]]
+"""The same kernels at small sizes, the best of them first: the sizes, the program there, its nests."""
 Run: TypeAlias = Callable[[Program, Sequence[Nest], Data], Mapping[str, Array] | str]
 """Arrays after a run of the kernels on the data, or what was found wrong."""
 
@@ -76,7 +88,12 @@ def checked(
     try:
         with within(limit_s):
             if options.target.kind == "cpu":
-                return check_cpu(program, [i.nest for i in implementations], data, options.threads, function, options.seed)
+                nests = [i.nest for i in implementations]
+
+                def small() -> Iterator[tuple[Mapping[str, int], Program, Sequence[Nest]]]:
+                    return _shorter(function, sizes, program, implementations, options.target)
+
+                return check_cpu(program, nests, data, options.threads, function, options.seed, sizes=sizes, small=small)
             found = check_cuda(function, sizes, program, implementations, options.target, options.seed)
     except OutOfTimeError:
         late = "the check of the results did not end within the budget; --replay of this line checks it"
@@ -132,26 +149,90 @@ def check_cpu(
     function: Function | None = None,
     seed: int = 0,
     build: Build = Build.DECIDED,
+    *,
+    sizes: Mapping[str, int] | None = None,
+    small: Small | None = None,
 ) -> Checked:
-    """Runs the stages one after the other on the data, and where sizes are known at run time, on data of other sizes, too."""
-    found = compare(_ran_on_cpu(program, nests, data, threads, build), data)
-    if function is None or found.verdict == "refuted" or not any(nest.run_time for nest in nests):
+    """Runs the stages one after the other on the data and, where the sizes are given, on data of further kinds: at the same
+    sizes or, where these are large, at small ones; where sizes are known at run time, at several of them. `small`: None for plain
+    loops."""
+
+    def run(at: Program, others: Sequence[Nest], data: Data) -> Mapping[str, Array]:
+        return _ran_on_cpu(at, others, data, threads, build)
+
+    found = compare(run(program, nests, data), data)
+    if function is None or found.verdict == "refuted":
         return found
-    others = at_several(
-        function,
-        program,
-        nests,
-        seed,
-        lambda others: c_program(others)[0],
-        lambda at, others, data: _ran_on_cpu(at, others, data, threads, build),
-    )
-    if others.verdict != "tested":
-        return others
-    return replace(others, cases=found.cases + others.cases)
+    if any(nest.run_time for nest in nests):
+        others = at_several(function, program, nests, seed, lambda others: c_program(others)[0], run)
+        if others.verdict != "tested":
+            return others
+        return replace(found.beside(others), verdict="tested", reason="", values=others.values)
+    if sizes is None or found.verdict != "tested":
+        return found
+    if _LEAST_SETS * seconds_of(program) <= FURTHER_S:
+        return _on_further(found, function, sizes, program, nests, seed, run, first=data.content)
+    with suppress(UserError, OutOfTimeError):
+        for at, kernels, others in (_plain_ones(function) if small is None else small)():
+            return _on_further(found, function, at, kernels, others, seed, run)
+    return found
+
+
+def _on_further(
+    found: Checked,
+    function: Function,
+    sizes: Mapping[str, int],
+    program: Program,
+    nests: Sequence[Nest],
+    seed: int,
+    run: Run,
+    *,
+    first: Content | None = None,
+    effort: Effort | None = None,
+) -> Checked:
+    """The findings, with data sets of further kinds (`further_data`); those that the time ends are left."""
+    whole = function.whole_at(sizes) if isinstance(function, InParts) else program
+    kernel = kernel_of(function)
+    try:
+        for data in further_data(whole, seed, {} if kernel is None else kernel.parameters, first, effort):
+            if found.verdict == "tested":
+                found = found.beside(_compared_at(program, nests, data, run))
+    except OutOfTimeError:
+        pass
+    return found
+
+
+def _shorter(
+    function: Function,
+    sizes: Mapping[str, int],
+    program: Program,
+    implementations: Sequence[Implementation[Candidate]],
+    on: Target,
+) -> Iterator[tuple[Mapping[str, int], Program, Sequence[Nest]]]:
+    """The same decisions with fewer iterations of the outermost loops, where they carry over and that makes the sizes small."""
+    for blocks, rounds in SHORTEST:
+        with suppress(UserError):
+            sizes_of = [shortened(stage, i, blocks, rounds) for stage, i in zip(program.stages, implementations, strict=True)]
+            small, kernels = program_at(function, sizes, program, sizes_of)
+            if _LEAST_SETS * seconds_of(kernels) <= FURTHER_S:
+                yield small, kernels, nests_at(kernels, implementations, on)
+
+
+def _plain_ones(function: Function) -> Small:
+    """Plain loops of the function at sizes of some tens."""
+
+    def small() -> Iterator[tuple[Mapping[str, int], Program, Sequence[Nest]]]:
+        of = function.whole if isinstance(function, InParts) else function
+        sizes = {name: _TENS + 3 * n for n, name in enumerate(of.sizes)}
+        kernels = of.program(sizes).plain
+        if _LEAST_SETS * seconds_of(kernels) <= FURTHER_S:
+            yield sizes, kernels, [plain_nest(stage) for stage in kernels.stages]
+
+    return small
 
 
 def _ran_on_cpu(program: Program, nests: Sequence[Nest], data: Data, threads: int, build: Build) -> dict[str, Array]:
-    arrays = program_arrays(program, data.inputs)
+    arrays = program_arrays(program, {**data.before, **data.inputs})
     for nest in nests:
         compiled = compile_nest(nest, flags=build.flags)
         compiled.run([arrays[buffer.name] for buffer in compiled.buffers], data.scalars, threads)
@@ -165,33 +246,41 @@ def at_several(
     seed: int,
     printed: Callable[[Sequence[Nest]], str],
     run: Run,
+    *,
+    is_interpreted: bool = False,
 ) -> Checked:
-    """Kernels of run-time sizes at several of their values.
+    """Kernels of run-time sizes at several of their values: one data set at each, then further ones.
 
     Where the time ends, the values stay that were compared, if a whole tile and a ragged one are among them: the first ones.
     """
-    text, cases = printed(nests), 0
-    values: list[Mapping[str, int]] = []
-    for chosen in tried(nests):
+    text, whole = printed(nests), Checked("tested", 0)
+    done: list[tuple[Mapping[str, int], Program, Sequence[Nest], Content]] = []
+    wanted = [*tried(nests)]
+    for chosen in wanted:
         at, others = at_values(program, nests, chosen)
         if points_of(at) > SMALL:
             continue
         if printed(others) != text:
             return Checked("refuted", 0, f"expected one text for all sizes, got another one for {_named(chosen)}")
-        known = function if isinstance(function, TensorKernel) and all(chosen.values()) else None
         try:
-            found = _compared_at(at, others, data_for(at, known, seed), run)
+            data = data_for(at, kernel_of(function) if all(chosen.values()) else None, seed)
+            found = _compared_at(at, others, data, run)
         except OutOfTimeError:
-            if values[:2] != [*tried(nests)][:2]:
+            if [values for values, *_ in done[:2]] != wanted[:2]:
                 raise
             break
         if found.verdict != "tested":
             return replace(found, reason=f"at {_named(chosen)}: {found.reason}")
-        values.append(chosen)
-        cases += found.cases
-    if not values:
+        done.append((chosen, at, others, data.content))
+        whole = whole.beside(found)
+    if not done:
         return Checked("unchecked", 0, "every size is too large to test")
-    return Checked("tested", cases, values=tuple(sorted(values, key=lambda chosen: (*chosen.values(),))))
+    for n, (chosen, at, others, first) in enumerate(done):
+        effort = _interpreting(at, 1, n) if is_interpreted else Effort(FURTHER_S / len(done))
+        whole = _on_further(whole, function, chosen, at, others, seed, run, first=first, effort=effort)
+        if whole.verdict != "tested":
+            return replace(whole, reason=f"at {_named(chosen)}: {whole.reason}")
+    return replace(whole, values=tuple(sorted((values for values, *_ in done), key=lambda chosen: (*chosen.values(),))))
 
 
 def _compared_at(program: Program, nests: Sequence[Nest], data: Data, run: Run) -> Checked:
@@ -210,16 +299,28 @@ def compare(arrays: Mapping[str, Array], data: Data) -> Checked:
     """The outputs, by name and flat, with those of the reference: integers exactly, bf16 but for a last place."""
     if not data.outputs:
         return Checked("unchecked", 0, "the reference evaluation would take too long at this size")
-    if wrong := difference(arrays, data.outputs, TOLERANCE, data.in_bf16):
+    if wrong := difference(arrays, data.outputs, data.tolerance, data.in_bf16, data.allowed):
         return Checked("refuted", 0, wrong)
-    compared = sum(np.asarray(expected).size for expected in data.outputs.values())
-    return Checked("tested", compared)
+    known = data.allowed or {name: np.zeros(np.shape(a)) for name, a in data.outputs.items()}
+    compared = sum(int(np.isfinite(known[name]).sum()) for name in data.outputs)
+    return Checked("tested", compared, data={data.content: 1})
 
 
+def _interpreting(program: Program, most: int, start: int = 0) -> Effort:
+    """Further data sets for the PTX interpreter: few, and none for the largest of the small sizes."""
+    return Effort(FURTHER_S, _LAUNCH_S * len(program.stages) + _INTERPRETED_POINT_S * points_of(program), most, start)
+
+
+_MOST_LAUNCHES = 3
+_LAUNCH_S = 0.05
+_INTERPRETED_POINT_S = 3e-8
+"""CPU seconds of a short launch in the PTX interpreter, and of a point, about."""
 SMALL = 1 << 26
 """Points of instructions that the PTX interpreter is given at most: about 2 CPU-seconds of products of matrices."""
 SHORTEST = ((2, 3), (2, 2), (2, 1), (1, 2), (1, 1), (3, 3))
 """Iterations that are tried for an outermost block loop and for an outermost sequential loop."""
+MORE_ROWS = ((4, 3), (8, 3), (16, 3))
+"""The same of kernels with a mask, which a few rows may not show."""
 
 
 def check_cuda(
@@ -236,15 +337,19 @@ def check_cuda(
     if not toolchain_available():
         return Checked("unchecked", 0, "the extra `cuda` is not installed")
     reason = "every size is too large for the PTX interpreter"
-    for blocks, rounds in SHORTEST:
+    whole = [i.nest for i in implementations]
+    for blocks, rounds in (*SHORTEST, *(MORE_ROWS if any(x.only for nest in whole for x in loops(nest.body)) else ())):
         sizes_of = [shortened(stage, i, blocks, rounds) for stage, i in zip(program.stages, implementations, strict=True)]
         try:
             small, kernels = program_at(function, sizes, program, sizes_of)
             if points_of(kernels) > SMALL:
                 continue
-            nests = nests_at(kernels, implementations, target)
+            nests = nests_at(kernels, implementations, target) if may_show_masks(whole, kernels) else None
         except UserError as error:
             reason = f"the decisions do not carry over to a small size: {error.diagnostics[0].message}"
+            continue
+        if nests is None or not shows_masks(whole, nests):
+            reason = NO_MASK
             continue
         at_run_time = {size.name for nest in nests for size, _ in nest.run_time}
         found = _interpreted(function, small, kernels, nests, target, seed)
@@ -263,7 +368,7 @@ def _interpreted(
     def run(program: Program, nests: Sequence[Nest], data: Data) -> Mapping[str, Array] | str:
         del program
         try:
-            outcome = interpret_all(printed(nests), data.inputs, data.scalars)
+            outcome = interpret_all(printed(nests), {**data.before, **data.inputs}, data.scalars)
         except UserError as error:
             if (found := error.diagnostics[0]).code != "LAUNCH_FAILED":
                 raise
@@ -271,7 +376,8 @@ def _interpreted(
         return f"the PTX interpreter found: {outcome.findings[0]}" if outcome.findings else outcome.arrays
 
     if any(nest.run_time for nest in nests):
-        return at_several(function, program, nests, seed, lambda others: cuda_program(printed(others)), run)
+        return at_several(function, program, nests, seed, lambda others: cuda_program(printed(others)), run, is_interpreted=True)
     data = data_of(function, program, sizes, seed)
-    arrays = run(program, nests, data)
-    return Checked("refuted", 0, arrays) if isinstance(arrays, str) else compare(arrays, data)
+    found = _compared_at(program, nests, data, run)
+    effort = _interpreting(program, _MOST_LAUNCHES)
+    return _on_further(found, function, sizes, program, nests, seed, run, first=data.content, effort=effort)

@@ -12,6 +12,7 @@ from warploom.tools.explore.options import Function, KernelOptions
 from warploom.tools.explore.parting import parting_of
 from warploom.tools.explore.result import facts, named
 from warploom.tools.explore.sketch import table
+from warploom.tools.explore.worded import open_before_search
 
 
 def list_choices(case: str, function: Function, options: KernelOptions, stopwatch: Stopwatch) -> Outcome:
@@ -31,7 +32,10 @@ def list_choices(case: str, function: Function, options: KernelOptions, stopwatc
                 possible = [a.value for a in alternatives if candidate.restrict(choice, numbers, a.mask) is not None]
                 if len(alternatives) > 1 and possible:
                     values[space.names.text(choice, numbers)] = possible
-        found.append(before_search(recipe.backbone, options.fixed) | values)
+        before = before_search(recipe.backbone, options.fixed)
+        if options.target.kind == "cpu":
+            before = open_before_search(recipe.backbone, options.target, options.fixed)
+        found.append(before | values)
     line = plain_line(case, "solved", stopwatch.read()) | facts(function, program, options)
     parts = {parting.name: [str(parts) for parts in parting.variants]} if parting.name and len(parting.variants) > 1 else {}
     choices = parts | named(program, found)

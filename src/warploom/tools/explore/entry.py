@@ -88,7 +88,7 @@ def entry_of(program: Program, nests: Sequence[Nest], sources: Sequence[Source],
             made.append(names(region.name))
             rest = prod(region.shape[1:]) * region.dtype.size_bytes
             known = region.elements * region.dtype.size_bytes
-            size = str(known) if region.run_time is None else f"{region.run_time.name} * {rest}"
+            size = str(known) if region.run_time is None else f"{region.run_time.factor} * {rest}"
             lines.append(_allocated(names(region.name), size, cpu.c_type(region.dtype)))
     calls: list[str] = []
     for number, (nest, source) in enumerate(zip(nests, sources, strict=True), 1):

@@ -22,7 +22,7 @@ from warploom.synth.compiled import (
 )
 from warploom.tools.explore.every_block import Arguments, Blocks
 from warploom.tools.explore.representatives import at_some_size, by_threads_or_blocks
-from warploom.tools.explore.summed import Length, Summed, opened
+from warploom.tools.explore.summed import Length, Summed, opened, require_whole
 
 _MOST_BOXES = 120
 """Most boxes of blocks in one family of sizes."""
@@ -48,6 +48,7 @@ class _Lengths:
         ((size, _),) = kernel.run_time
         if any(trips is not None for trips in kernel.open_grid):
             raise NotAlikeError(f"expected a grid that does not depend on {size.name}")
+        require_whole(stage)
         self.summed = Summed.of(stage, kernel, size)
         self.stage, self.kernel = stage, kernel
         self.arguments = opened(arguments, stage, None, size)

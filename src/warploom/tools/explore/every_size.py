@@ -35,7 +35,7 @@ from warploom.synth.compiled import (
 )
 from warploom.tools.explore.every_block import Arguments, Blocks
 from warploom.tools.explore.representatives import at_some_size, by_threads_or_blocks
-from warploom.tools.explore.summed import MARGIN, Length, Summed, is_at, opened, without_length
+from warploom.tools.explore.summed import MARGIN, Length, Summed, is_at, opened, require_whole, without_length
 
 _MOST_BOXES = 300
 _MOST_COUNTED = 1 << 26
@@ -80,6 +80,7 @@ class _Sizes:
         if len(shared) > 1:
             raise NotAlikeError(f"expected a grid that depends on one size, got one that depends on {names}")
         ((axis, trips),) = shared
+        require_whole(stage)
         self.size = trips.size
         others = [size for size, _ in kernel.run_time if size != self.size]
         if len(others) > 1:

@@ -16,8 +16,8 @@ from warploom.tools.command.usage import Stopwatch
 from warploom.tools.explore.budget import OutOfTimeError, within
 from warploom.tools.explore.check import Checked, check_cpu
 from warploom.tools.explore.data import Data
-from warploom.tools.explore.options import Function, KernelOptions
-from warploom.tools.explore.result import Explored, judged_line, rounded, speed, taken
+from warploom.tools.explore.options import Function, KernelOptions, sizes_of
+from warploom.tools.explore.result import Explored, compared, judged_line, rounded, speed, taken
 from warploom.tools.explore.run_time import run_time_fields
 
 _FAR = 2.0
@@ -55,7 +55,16 @@ def with_floor(
             beside: Line = {"plain_ms": rounded(times.plain_ms), "time_over_plain": round(times.ratio, 4), "kind": "found"}
             if times.ratio <= 1:
                 return line | beside, explored
-            results = check_cpu(program, plain, data, options.threads, function, options.seed, build)
+            results = check_cpu(
+                program,
+                plain,
+                data,
+                options.threads,
+                function,
+                options.seed,
+                build,
+                sizes=sizes_of(function, options.sizes, options.run_time),
+            )
     except (UserError, KeyboardInterrupt, MemoryError, OutOfTimeError):
         return line, explored
     if results.verdict == "refuted" or (line["verdict"] == "tested" and results.verdict != "tested"):
@@ -101,7 +110,16 @@ def alone(
         with within(limit_s):
             calls = _calls(program, plain, build, data)
             time_ms = sum(call.rough_ms(_ENOUGH_MS) for call in calls) / options.threads
-            results = check_cpu(program, plain, data, options.threads, function, options.seed, build)
+            results = check_cpu(
+                program,
+                plain,
+                data,
+                options.threads,
+                function,
+                options.seed,
+                build,
+                sizes=sizes_of(function, options.sizes, options.run_time),
+            )
             if options.threads * time_ms < limit_s * 1e3 / 4:
                 timing = retime([Together(tuple(calls))], options.threads, rounds=_ROUNDS)[0]
                 time_ms = timing.median_ms
@@ -134,7 +152,7 @@ def _of_plain(line: Line, explored: Explored, results: Checked, times: _Times, f
     found: Line = {"kind": "plain", "found_ms": rounded(found_ms), "found_over_plain": round(times.ratio, 4)}
     found |= {"time_ms": rounded(times.plain_ms), "time_over_plain": 1.0, "bound_ms": bound_ms, "note": _joined(line, note)}
     if results.verdict == "tested":
-        found["cases"] = results.cases
+        found |= compared(results)
     if options.run_time:
         found |= run_time_fields(options.run_time, explored.nests, results.values)
     return found | taken(times.plain_ms, [timed], bound_ms, is_measured=True) | speed(explored.program, times.plain_ms)

@@ -81,7 +81,7 @@ def _searched(case: str, function: Function, options: KernelOptions, stopwatch: 
     except TooManyElementsError as error:
         return gave_up(case, str(error), stopwatch)
     seen: list[Event] = []
-    is_floored = options.target.kind == "cpu" and options.is_measured and not options.fixed
+    is_floored = options.target.kind == "cpu" and options.is_measured and not options.is_by_hand
     if is_floored:
         prepared(program, budget.check_s)
     without = _Without("budget: wall seconds", is_early=True)
@@ -254,7 +254,7 @@ def _outcome(
         assert without is not None, "a search beside which no plain loops are looked at raises"
         return gave_up(case, without.why, stopwatch)
     if len(implementations) < len(program.stages):
-        return _unfinished(case, program, found, searched, stopwatch)
+        return _unfinished(case, program, found, searched, options, stopwatch)
     if found.reason == INTERRUPTION and options.target.kind == "cuda":
         results = Checked("unchecked", 0, "interrupted before the check of the results; --replay of this line checks it")
     else:
@@ -270,11 +270,13 @@ def _outcome(
     return told(line, explored, options)
 
 
-def _unfinished(case: str, program: Program, found: ProgramExploration, searched: Line, stopwatch: Stopwatch) -> Outcome:
+def _unfinished(
+    case: str, program: Program, found: ProgramExploration, searched: Line, options: KernelOptions, stopwatch: Stopwatch
+) -> Outcome:
     """Outcome for a program in which some kernel has no implementation, with the decisions of the kernels before it."""
     status: Status = "unsat" if found.complete else "unknown"
     reason = "the space holds no implementation" if found.complete else found.reason or "no implementation was found in time"
     line = plain_line(case, status, stopwatch.read(), reason=reason) | searched | without_implementation(status, searched)
     if any(s.best is not None for s in found.stages):
-        line["decisions"] = named(program, all_decisions(program, [s.decisions for s in found.stages]))
+        line["decisions"] = named(program, all_decisions(program, [s.decisions for s in found.stages], options.target))
     return Outcome(line, EXIT_BY_STATUS[status])

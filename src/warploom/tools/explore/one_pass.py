@@ -18,9 +18,9 @@ _TILES = (32, 16, 8, 64, 128)
 """Iterations of a tile, those that are taken first of several that divide the axis."""
 
 
-def without_online(fixed: Mapping[str, str]) -> dict[str, str]:
-    """Decisions that a search takes."""
-    return {name: value for name, value in fixed.items() if name.rpartition("/")[2] != ONLINE}
+def before(fixed: Mapping[str, str], name: str) -> dict[str, str]:
+    """Decisions of that name, which is taken before a search, of all stages."""
+    return {choice: value for choice, value in fixed.items() if choice.rpartition("/")[2] == name}
 
 
 def in_one_pass(program: Program, fixed: Mapping[str, str]) -> Program:
@@ -57,7 +57,7 @@ def tiles_of(stage: Backbone) -> list[str]:
 
 def before_search(stage: Backbone, fixed: Mapping[str, str]) -> dict[str, list[str]]:
     """The decision with its values, where it is open."""
-    is_open = stage.rewritten is not None and len(without_online(fixed)) == len(fixed)
+    is_open = stage.rewritten is not None and not before(fixed, ONLINE)
     return {ONLINE: tiles_of(stage)} if is_open else {}
 
 
@@ -76,4 +76,4 @@ def _of(stage: Backbone, tile: int) -> Backbone | str:
     return found
 
 
-__all__ = ["NO", "ONLINE", "before_search", "decided", "in_one_pass", "tiles_of", "without_online"]
+__all__ = ["NO", "ONLINE", "before", "before_search", "decided", "in_one_pass", "tiles_of"]

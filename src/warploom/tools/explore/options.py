@@ -19,7 +19,7 @@ from warploom.schedule.backbone import (
     Tiles,
     added_products,
     cpu_tiles,
-    in_words,
+    kept_along_open_sums,
     made_again,
     matrix_tiles,
     open_sums,
@@ -32,8 +32,9 @@ from warploom.schedule.frontend import TensorFunction, sharing_passes
 from warploom.schedule.search import StrategyName
 from warploom.schedule.targets import TARGETS, Target, target
 from warploom.tools.explore.in_parts import InParts
-from warploom.tools.explore.one_pass import in_one_pass, without_online
+from warploom.tools.explore.one_pass import NO, ONLINE, before, in_one_pass
 from warploom.tools.explore.run_time import searched_at
+from warploom.tools.explore.worded import WORDED, worded
 
 Function: TypeAlias = TensorKernel | TensorFunction | InParts
 
@@ -85,7 +86,17 @@ class KernelOptions:
     @property
     def searched_fixed(self) -> dict[str, str]:
         """Decisions by hand that the search takes."""
-        return without_online(self.fixed) if self.target.kind == "cuda" and self.features is None else dict(self.fixed)
+        taken = self.taken_before(self.fixed)
+        return {name: value for name, value in self.fixed.items() if name not in taken}
+
+    @property
+    def is_by_hand(self) -> bool:
+        """Decisions were given that plain loops do not have: any but that nothing is taken in words."""
+        return bool(self.searched_fixed) or any(value != NO for value in self.fixed.values())
+
+    def taken_before(self, decisions: Mapping[str, str]) -> dict[str, str]:
+        """Decisions that say what the instructions are."""
+        return {} if self.features is not None else before(decisions, ONLINE if self.target.kind == "cuda" else WORDED)
 
     @property
     def decision_order(self) -> tuple[str, ...]:
@@ -126,14 +137,16 @@ def program_of(function: Function, options: KernelOptions, decisions: Mapping[st
         raise UserError(Diagnostic("SIZES", message, fix="Give smaller sizes."))
     if options.target.kind == "cpu":
         _check_in_c(program)
-        program = _in_shared_passes(program, options.threads, options.fixed if decisions is None else decisions)
-        stages = (in_words(added_products(made_again(stage)), options.target.words) for stage in program.stages)
-        program = replace(program, stages=tuple(stages))
+        given = options.fixed if decisions is None else decisions
+        program = _in_shared_passes(program, options.threads, {n: v for n, v in given.items() if n != WORDED})
+        program = replace(program, stages=tuple(added_products(made_again(stage)) for stage in program.stages))
+        program = worded(program, options.target, options.fixed)
     if options.target.kind == "cuda":
         _check_served(program)
         _check_factors(program, options.target)
         stages = (read_once(stage, KEPT_BYTES) for stage in program.stages)
         program = replace(program, stages=tuple(made_again(s) if open_sums(s) else s for s in stages))
+        _check_nothing_kept(program)
         program = replace(program, stages=tuple(widened(stage, options.target.matrices) for stage in program.stages))
         if options.features is None:
             program = in_one_pass(program, options.fixed)
@@ -207,6 +220,20 @@ def _check_factors(program: Program, on: Target) -> None:
             message = f"expected a target whose warps multiply {region.dtype.name} ({', '.join(able)}), got {on.name}"
             fix = f"Give --target {able[0]}, or declare {region.name} as f16 or bf16."
             raise UnsupportedError(Diagnostic("CUDA_TYPE", message, region.span, fix))
+
+
+def _check_nothing_kept(program: Program) -> None:
+    """Along an axis that is summed over and whose length is known at run time nothing can be kept. UserError (RUN_TIME_SIZE) at a
+    value that would have to be and is not made again."""
+    for stage in program.stages:
+        kept = kept_along_open_sums(stage) if open_sums(stage) else None
+        if kept is not None:
+            names = ", ".join(stage.axes[a].name for a in sorted(open_sums(stage).intersection(kept.axes)))
+            message = (
+                f"expected values along {names}, whose length is known at run time, that can be made again, got {kept.name!r}"
+            )
+            fix = "Give this size a value, or store the values in a temp array."
+            raise UserError(Diagnostic("RUN_TIME_SIZE", message, kept.span, fix))
 
 
 def _check_served(program: Program) -> None:

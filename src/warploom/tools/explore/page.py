@@ -29,6 +29,7 @@ _FACTS = {
     "status": "status",
     "verdict": "results",
     "cases": "elements compared with the reference",
+    "data_sets": "data sets that were compared",
     "note": "note",
     "target": "target",
     "sizes": "sizes",

@@ -29,7 +29,7 @@ from warploom.tools.explore.every_length import prove_lengths
 from warploom.tools.explore.every_size import prove_sizes
 from warploom.tools.explore.in_parts import InParts
 from warploom.tools.explore.options import Function
-from warploom.tools.explore.shortened import kinds_of, nests_at, program_at, shortened
+from warploom.tools.explore.shortened import NO_MASK, kinds_of, may_show_masks, nests_at, program_at, shortened, shows_masks
 
 MOST_PROVED = 400_000
 """Points of the arithmetic instructions of a launch that is proved: up to about 40 CPU-seconds."""
@@ -323,6 +323,7 @@ def _instance(
     """The first small launch with these decisions that is not too large, the tiles as they are before smaller ones; or why there
     is none."""
     rounds = _BEYOND_STAGES + max((b.copies for i in implementations for b in i.nest.buffers), default=1)
+    given = [i.nest for i in implementations]
     failed, least = "", 0
     for most, divisor, blocks in product((_PREFERRED, MOST_PROVED), _DIVISORS, (2, 1)):
         pairs = list(zip(program.stages, implementations, strict=True))
@@ -333,9 +334,12 @@ def _instance(
             if (work := work_of(kernels)) > most:
                 least = min(least or work, work)
                 continue
-            nests = nests_at(kernels, implementations, target)
+            nests = nests_at(kernels, implementations, target) if may_show_masks(given, kernels) else None
         except UserError as error:
             failed = failed or error.diagnostics[0].message
+            continue
+        if nests is None or not shows_masks(given, nests):
+            failed = NO_MASK
             continue
         return _Instance(small, kernels, nests, _tiles_told(program, whole, sizes_of))
     if failed:

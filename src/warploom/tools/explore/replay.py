@@ -16,7 +16,7 @@ from warploom.tools.command.usage import Stopwatch
 from warploom.tools.explore.check import Checked, checked
 from warploom.tools.explore.data import Data, reference_data
 from warploom.tools.explore.evaluators import evaluators, programs
-from warploom.tools.explore.one_pass import NO, ONLINE, without_online
+from warploom.tools.explore.one_pass import NO, ONLINE
 from warploom.tools.explore.options import Function, KernelOptions, program_of, sizes_of
 from warploom.tools.explore.parting import whole_of, with_parts
 from warploom.tools.explore.recorded import Asked, Recorded, differences, read_decisions, refused
@@ -35,10 +35,10 @@ def replay_file(
     name; as `replay` where the decisions do not hold here.
     """
     recorded = read_decisions(file)
-    taken = {name: value for name, value in recorded.decisions.items() if name not in without_online(recorded.decisions)}
+    taken = options.taken_before(recorded.decisions)
     asked = replace(options, fixed=taken or _TWO_PASSES)
     notes = _differences(recorded, program_of(function, asked, recorded.decisions), function, options)
-    function, parts, own = with_parts(function, options, without_online(recorded.decisions))
+    function, parts, own = with_parts(function, options, {n: v for n, v in recorded.decisions.items() if n not in taken})
     program = program_of(function, asked, own)
     decisions = _of_stages(program, own)
     try:

@@ -18,6 +18,7 @@ from warploom.schedule.cuda import Options as CudaOptions
 from warploom.schedule.cuda import cuda_kernel
 from warploom.schedule.nest import Nest, text
 from warploom.schedule.search import Implementation, Timed
+from warploom.schedule.targets import Target
 from warploom.solve import Event
 from warploom.solve.space import Candidate
 from warploom.tools.command.files import write_text
@@ -33,6 +34,7 @@ from warploom.tools.explore.package import write_package
 from warploom.tools.explore.page import MachineCode, StageView, render_explore
 from warploom.tools.explore.proof import Proof
 from warploom.tools.explore.run_time import run_time_fields
+from warploom.tools.explore.worded import of_stage
 
 Value = TypeVar("Value")
 
@@ -105,7 +107,7 @@ def judged_line(
     else:
         line = plain_line(case, "solved", watch.read(), verdict=checked.verdict)
         if checked.verdict == "tested":
-            line["cases"] = checked.cases
+            line |= compared(checked)
             if checked.sizes is not None:
                 line["tested_at"] = dict(checked.sizes)
             if any(value.dtype == bf16x2 for nest in explored.nests for value in nest.values):
@@ -117,7 +119,9 @@ def judged_line(
     line |= {
         "decisions": {
             **explored.taken,
-            **named(explored.program, all_decisions(explored.program, [i.decisions for i in explored.implementations])),
+            **named(
+                explored.program, all_decisions(explored.program, [i.decisions for i in explored.implementations], options.target)
+            ),
         },
         "bound_ms": rounded(sum(i.bound_ms for i in explored.implementations)),
         "time_ms": rounded(time_ms),
@@ -131,6 +135,12 @@ def judged_line(
         nests = [i.nest for i in explored.implementations]
         fields = fields | run_time_fields(options.run_time, nests, checked.values, has_grid=options.target.kind == "cuda")
     return line | fields | speed(explored.whole or explored.program, time_ms)
+
+
+def compared(checked: Checked) -> Line:
+    """Fields that say what was compared with the reference."""
+    sets: Line = {"data_sets": {str(content): n for content, n in checked.data.items()}} if checked.data else {}
+    return {"cases": checked.cases} | sets
 
 
 def _loads(nests: Sequence[Nest]) -> float | list[float | None] | None:
@@ -196,7 +206,7 @@ def _told(line: Line, explored: Explored, options: KernelOptions) -> Outcome:
             write_text(options.page, page_text(line, explored, options))
             written.append(options.page)
     except UserError as error:  # the decisions stay in the line
-        kept = {name: value for name, value in line.items() if name not in ("domain", "cases", "proved_at")}
+        kept = {name: value for name, value in line.items() if name not in ("domain", "cases", "data_sets", "proved_at")}
         reason = f"solved, but not written: {one_line(error.diagnostics[0])}"
         kept |= {"status": "error", "verdict": "unchecked", "reason": reason}
         return Outcome(kept, BAD_INPUT, messages=rendered(error.diagnostics), written=tuple(written))
@@ -244,9 +254,10 @@ def named(program: Program, decisions: Sequence[Mapping[str, Value]]) -> dict[st
     return {f"{s.name}/{k}": v for s, found in zip(program.stages, decisions, strict=False) for k, v in found.items()}
 
 
-def all_decisions(program: Program, decisions: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
+def all_decisions(program: Program, decisions: Sequence[Mapping[str, str]], on: Target) -> list[dict[str, str]]:
     """With those that were taken before the search."""
-    return [decided(stage) | dict(found) for stage, found in zip(program.stages, decisions, strict=False)]
+    before = of_stage if on.kind == "cpu" else decided
+    return [before(stage) | dict(found) for stage, found in zip(program.stages, decisions, strict=False)]
 
 
 def rounded(ms: float | None) -> float | None:

@@ -9,7 +9,7 @@ from itertools import product
 
 from warploom.core import Diagnostic, UserError
 from warploom.core.launch import MAX_GRID
-from warploom.schedule.backbone import MOST_AT_RUN_TIME, Program, at_sizes
+from warploom.schedule.backbone import MOST_AT_RUN_TIME, Program, RunTimeSize, at_sizes
 from warploom.schedule.nest import Kind, Loop, Nest, at_run_time, loops
 from warploom.tools.command.lines import Line
 from warploom.tools.explore.place import LARGEST
@@ -71,19 +71,34 @@ def searched_at(sizes: Mapping[str, int], run_time: Mapping[str, int]) -> dict[s
 
 def tried(nests: Sequence[Nest]) -> Iterator[dict[str, int]]:
     """Values to test at: a tile and the least, a tile less the least, then none, the least, one tile, two tiles and the least; of
-    several sizes all the same, and then each as the next one was before, so that no two sizes agree everywhere."""
-    tiles: dict[str, tuple[int, int]] = {}
+    several sizes all the same, and then each as the next one was before, so that no two sizes agree everywhere. Where axes are
+    longer or shorter than their size, so for each such length; no length is below 0."""
+    tiles: dict[str, dict[int, int]] = {}
+    steps: dict[str, int] = {}
+    least: dict[str, int] = {}
     for loop in (loop for nest in nests for loop in loops(nest.body)):
         if loop.trips is not None:
-            size = loop.trips.size
-            tiles[size.name] = (size.multiple, max(loop.trips.per, tiles.get(size.name, (0, 1))[1]))
+            length = loop.trips.size
+            own = tiles.setdefault(length.name, {})
+            own[length.more] = max(loop.trips.per, own.get(length.more, 1))
+            steps[length.name] = length.multiple
+    for length in (length for nest in nests for length in _lengths(nest)):
+        least[length.name] = max(-length.more, least.get(length.name, 0))
     seen: list[dict[str, int]] = []
-    for apart, first in product((0, 1), range(len(_TRIED))):
-        ways = {name: _TRIED[(first + apart * n) % len(_TRIED)] for n, name in enumerate(tiles)}
-        values = {n: max(0, -(-ways[n][0] * tile // step) + ways[n][1]) * step for n, (step, tile) in tiles.items()}
+    for place, apart, first in product(range(max(map(len, tiles.values()), default=1)), (0, 1), range(len(_TRIED))):
+        values: dict[str, int] = {}
+        for n, (name, own) in enumerate(tiles.items()):
+            more, tile = sorted(own.items(), reverse=True)[place % len(own)]
+            step, (times, beside) = steps[name], _TRIED[(first + apart * n) % len(_TRIED)]
+            values[name] = max(-(-least[name] // step), -(-(times * tile - more) // step) + beside) * step
         if values not in seen:
             seen.append(values)
             yield values
+
+
+def _lengths(nest: Nest) -> Iterator[RunTimeSize]:
+    yield from (loop.trips.size for loop in loops(nest.body) if loop.trips is not None)
+    yield from (length for buffer in nest.buffers for length in buffer.open_sizes)
 
 
 def at_values(program: Program, nests: Sequence[Nest], values: Mapping[str, int]) -> tuple[Program, list[Nest]]:
@@ -96,7 +111,7 @@ def greatest(nest: Nest, *, has_grid: bool) -> dict[str, int]:
     for loop in loops(nest.body) if has_grid else ():
         if loop.trips is not None and _is_outer_block(loop):
             size = loop.trips.size
-            most = MAX_GRID[1] * loop.trips.per // size.multiple * size.multiple
+            most = (MAX_GRID[1] * loop.trips.per - size.more) // size.multiple * size.multiple
             found[size.name] = min(found[size.name], most)
     return found
 

@@ -6,11 +6,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import prod
 
-from warploom.core import Diagnostic, UserError
-from warploom.schedule.backbone import Backbone, Program, Rewritten, made_again, read_once, run_time_sizes, widened
+from warploom.core import WORDS, Diagnostic, UserError
+from warploom.schedule.backbone import (
+    Backbone,
+    Program,
+    Rewritten,
+    added_products,
+    in_words,
+    made_again,
+    read_once,
+    run_time_sizes,
+    widened,
+)
 from warploom.schedule.bound import Bound
 from warploom.schedule.choices import kernel_space
-from warploom.schedule.nest import Nest
+from warploom.schedule.frontend import sharing_passes
+from warploom.schedule.nest import Nest, interval, loops
 from warploom.schedule.online import online
 from warploom.schedule.search import Implementation, KernelModel, Step
 from warploom.schedule.targets import Target
@@ -21,7 +32,8 @@ from warploom.tools.explore.options import Function
 
 def shortened(stage: Backbone, implementation: Implementation[Candidate], blocks: int, rounds: int) -> list[int]:
     """Sizes of the extents, with at most so many iterations of those that are block loops everywhere, or sequential ones. Inner
-    ones of an axis that the tiles do not divide keep theirs."""
+    ones of an axis that the tiles do not divide keep theirs. Of tiles that a mask may leave out there are as many as the rows of
+    all blocks have elements."""
     sizes = [int(implementation.candidate.values("size", n)[0]) for n in range(len(stage.extents))]
     found = list(sizes)
     for n, extent in enumerate(stage.extents):
@@ -29,7 +41,40 @@ def shortened(stage: Backbone, implementation: Implementation[Candidate], blocks
         whole = prod(sizes[m] for m, other in enumerate(stage.extents) if other.axis == extent.axis)
         if kinds <= {"BLOCK", "LOOP"} and (extent.level == 0 or whole == stage.axes[extent.axis].size):
             found[n] = min(sizes[n], rounds if "LOOP" in kinds else blocks)
+    if (rewritten := stage.rewritten) is not None and rewritten.mask is not None:
+        rows = {a for form in rewritten.mask.forms for a, _ in form.terms} - {rewritten.outer, rewritten.inner}
+        for n, extent in enumerate(stage.extents):
+            if extent.axis not in rows and kinds_of(stage, implementation, n) == {"BLOCK"}:
+                found[n] = min(found[n], 2)
+        longest = max((_size(stage, found, a) for a in rows), default=1)
+        outer = next(n for n, e in enumerate(stage.extents) if e.axis == rewritten.outer)
+        found[outer] = min(sizes[outer], max(found[outer], -(-longest // _size(stage, sizes, rewritten.inner))))
     return found
+
+
+def _size(stage: Backbone, sizes: Sequence[int], axis: int) -> int:
+    """Iterations of an axis whose extents have these sizes."""
+    return prod(size for size, e in zip(sizes, stage.extents, strict=True) if e.axis == axis)
+
+
+def may_show_masks(nests: Sequence[Nest], small: Program) -> bool:
+    """Whether the kernels of a small program have masks that may leave out tiles in all the ways that these nests do."""
+    found = [stage.rewritten.mask if stage.rewritten is not None else None for stage in small.stages]
+    return all(_ways(nest) <= (0 if mask is None else len(mask.forms)) for nest, mask in zip(nests, found, strict=True))
+
+
+def shows_masks(nests: Sequence[Nest], small: Sequence[Nest]) -> bool:
+    """Whether the nests of a small size leave out tiles in all the ways that these nests do."""
+    return all(_ways(nest) <= _ways(other) for nest, other in zip(nests, small, strict=True))
+
+
+def _ways(nest: Nest) -> int:
+    """How many guards leave out tiles."""
+    sizes = {x.number: x.size for x in loops(nest.body)}
+    return sum(interval(guard.index, sizes)[0] < 0 for x in loops(nest.body) for guard in x.only)
+
+
+NO_MASK = "no size that is small enough leaves out tiles as the kernel does at the size asked for"
 
 
 def kinds_of(stage: Backbone, implementation: Implementation[Candidate], extent: int) -> set[str]:
@@ -48,6 +93,10 @@ def program_at(
     small = _small_sizes(function, sizes, program, sizes_of)
     multiples = {size.name: size.multiple for stage in program.stages for size in run_time_sizes(stage)}
     found = function.at_run_time(function.program(small, tiles_of(program, sizes_of)), multiples, has_strides=True)
+    if len(found.stages) > len(program.stages):
+        found = sharing_passes(found, tiles_of(program, sizes_of))
+    if len(found.stages) != len(program.stages):
+        raise _unlike(program.name)
     stages = tuple(_like(*three) for three in zip(found.stages, program.stages, sizes_of, strict=True))
     return small, replace(found, stages=stages)
 
@@ -61,7 +110,10 @@ def _small_sizes(
 
 
 def _like(stage: Backbone, whole: Backbone, sizes: Sequence[int]) -> Backbone:
-    """The stage in the form that `whole` has, which the search may have rewritten. sizes: of the extents of `whole`."""
+    """The stage in the form that `whole` has, which the search may have rewritten. sizes: of the extents of `whole`.
+
+    UserError (REFUTED) where no form has the same instructions.
+    """
     wanted = [i.name for i in whole.instructions]
     once = read_once(stage)
     forms = (stage, once, widened(stage), widened(once), widened(made_again(once)))
@@ -69,7 +121,15 @@ def _like(stage: Backbone, whole: Backbone, sizes: Sequence[int]) -> Backbone:
         parts = sorted((e.level, n) for e, n in zip(whole.extents, sizes, strict=True) if e.axis == whole.rewritten.inner)
         tile, tiles = prod(n for _, n in parts), tuple((n,) for level, n in parts if level)
         forms = tuple(found for form in forms if isinstance(found := online(form, tile, tiles), Backbone))
-    return next(form for form in forms if [i.name for i in form.instructions] == wanted)
+    products = added_products(made_again(stage))
+    for form in (*forms, products, in_words(products, frozenset(WORDS))):
+        if [i.name for i in form.instructions] == wanted:
+            return form
+    raise _unlike(whole.name)
+
+
+def _unlike(name: str) -> UserError:
+    return UserError(Diagnostic("REFUTED", f"{name} takes another form at a small size"))
 
 
 def nests_at(kernels: Program, implementations: Sequence[Implementation[Candidate]], target: Target) -> list[Nest]:
@@ -115,17 +175,18 @@ def _of_whole_axis(stage: Backbone, rewritten: Rewritten, sizes: Sequence[int]) 
 
 
 def carried_over(stage: Backbone, implementation: Implementation[Candidate], target: Target) -> Nest:
-    """The nest of the same decisions at another size: its space has the same objects, in the same order.
+    """The nest of the same decisions at another size: its space has the same objects, in the same order. What is fetched ahead
+    changes no result, and is decided anew.
 
     UserError (REFUTED) where a decision is impossible there.
     """
     space = kernel_space(stage, target, implementation.features)
     names = space.names
-    current = space.replay([(name, value) for name, value in implementation.decisions.items() if names.parse(name)[0] != "size"])
+    current = space.replay([(n, v) for n, v in implementation.decisions.items() if names.parse(n)[0] not in ("size", "prefetch")])
     while (decision := space.decisions(current)) is not None:
         choice, arguments = decision.choice, decision.arguments
         mask = implementation.candidate.domain(choice, *arguments)
-        if choice == "size":
+        if choice in ("size", "prefetch"):
             mask = decision.alternatives[-1].mask
         following = current.restrict(choice, arguments, mask)
         if following is None or following.domain(choice, *arguments) == current.domain(choice, *arguments):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from math import gcd
 
 from warploom.core import i32
-from warploom.schedule.backbone import MOST_AT_RUN_TIME, Backbone, Role, RunTimeSize, reduced
+from warploom.schedule.backbone import MOST_AT_RUN_TIME, Backbone, Role, RunTimeSize, numbers_at_run_time, reduced
 from warploom.schedule.cuda import CudaKernel
 from warploom.synth.compiled import (
     Argument,
@@ -47,7 +47,7 @@ class Summed:
         own = [n for n, a in enumerate(stage.axes) if a.run_time == size]
         if len(own) != 1 or own[0] not in reduced(stage):
             raise NotAlikeError(f"expected one axis of length {size.name}, that something is summed over")
-        if any(r.role is not Role.INPUT for r in stage.regions if r.run_time == size):
+        if any(r.role is not Role.INPUT for r in stage.regions if r.run_time is not None and r.run_time.alone == size):
             raise NotAlikeError(f"expected no output with as many rows as {size.name}")
         if len(kernel.open_loops) != 1 or kernel.open_loops[0].size != size:
             told = f"{len(kernel.open_loops)} over {', '.join(dict.fromkeys(t.size.name for t in kernel.open_loops))}"
@@ -106,6 +106,15 @@ class Summed:
         return found
 
 
+def require_whole(stage: Backbone) -> None:
+    """NotAlikeError for an axis of more or fewer iterations than its size says, and for a size that is used as a number."""
+    for axis in stage.axes:
+        if axis.run_time is not None and axis.run_time.more:
+            raise NotAlikeError(f"expected as many iterations of {axis.name} as its size, got {axis.run_time.text}")
+    if numbers := numbers_at_run_time(stage):
+        raise NotAlikeError(f"expected no size as a number, got {numbers[0].run_time.text if numbers[0].run_time else ''}")
+
+
 def is_at(box: Box, at: int) -> bool:
     """Whether the box holds this place of `%length`."""
     return box.first[-1] <= at < box.first[-1] + box.counts[-1]
@@ -128,9 +137,10 @@ def opened(
     found: list[Argument] = []
     for argument in arguments[: len(arguments) - count]:
         if isinstance(argument, ArrayArgument) and argument.name in rows:
-            size, row = rows[argument.name]
-            assert size in (shared, summed), f"{argument.name} has a size that no axis has"
-            argument = replace(argument, per_size=row) if size == shared else replace(argument, per_length=row)
+            length, row = rows[argument.name]
+            assert length.alone in (shared, summed), f"{argument.name} has a size that no axis has"
+            argument = replace(argument, beside=row * length.more)
+            argument = replace(argument, per_size=row) if length.alone == shared else replace(argument, per_length=row)
         found.append(argument)
     for argument in arguments[len(arguments) - count :]:
         is_summed = summed is not None and argument.name == summed.name

@@ -9,7 +9,7 @@ from typing import cast
 from warploom.core import UserError
 from warploom.schedule.backbone import Program
 from warploom.schedule.calls import in_class
-from warploom.schedule.frontend import TensorFunction
+from warploom.schedule.frontend import Sizes, TensorFunction, names_of
 from warploom.solve import Json
 from warploom.tools.kernels.store import Kept
 
@@ -27,8 +27,12 @@ def class_program(
     function: TensorFunction, sizes: Mapping[str, int], multiples: Mapping[str, int], *, has_strides: bool = False
 ) -> Program:
     """The program whose text is in keys of a class of shapes: the same for all of its sizes. has_strides: of a GPU."""
-    least = {name: max(2, multiple) for name, multiple in multiples.items()}
-    return function.at_run_time(function.program({**sizes, **least}), multiples, has_strides=has_strides)
+    least = Sizes({**sizes, **{name: max(2, multiple) for name, multiple in multiples.items()}})
+    for count in function.counts:
+        for name in multiples:
+            if name in names_of(count) and (missing := 2 - count.whole_at(least)) > 0:
+                least[name] += -(-missing // multiples[name]) * multiples[name]
+    return function.at_run_time(function.program(least), multiples, has_strides=has_strides)
 
 
 def class_records(

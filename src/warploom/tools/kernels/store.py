@@ -58,14 +58,24 @@ def key_of(program: Program, threads: int, multiples: Mapping[str, int] | None =
     compiler = find_compiler()
     return problem_key([
         FORMAT, [backbone_text(stage) for stage in program.stages], machine_text(),
-        compiler.version if compiler is not None else "", threads, *([] if multiples is None else [dict(multiples)]),
+        compiler.version if compiler is not None else "", threads, *_class(program, multiples),
     ])  # fmt: skip
 
 
 def gpu_key_of(program: Program, on: str, multiples: Mapping[str, int] | None = None) -> str:
     """Digest of the function at its sizes, of the target (`sm_90`) and this version. `multiples`: as for `key_of`."""
     texts = [backbone_text(stage) for stage in program.stages]
-    return problem_key([FORMAT, texts, {"target": on}, *([] if multiples is None else [dict(multiples)])])
+    return problem_key([FORMAT, texts, {"target": on}, *_class(program, multiples)])
+
+
+def _class(program: Program, multiples: Mapping[str, int] | None) -> list[Json]:
+    """Parts of a key that tell classes of shapes apart: the multiples, and which lengths of axes and arrays are known at run
+    time, where the texts have numbers."""
+    if multiples is None:
+        return []
+    axes = [a.run_time for stage in program.stages for a in stage.axes]
+    arrays = [length for region in program.arguments for length in (region.run_time, *region.inner)]
+    return [dict(multiples), ["" if length is None else length.text for length in (*axes, *arrays)]]
 
 
 def made_by(on: Json = None) -> str:

@@ -54,6 +54,8 @@ class Ending(Enum):
     """It would have been kept, but there is no store, or nothing can be written there."""
 
 
+_TOLD = ("cases", "data_sets", "domain", "tested_at", "time_ms", "plain_ms", "decisions")
+"""Fields of a line that its record has, too."""
 _USED = frozenset({Ending.KEPT, Ending.NOT_WRITTEN})
 """Endings after which this program uses the result."""
 
@@ -141,7 +143,7 @@ def _kept(
         "verdict": str(line["verdict"]),
         "made": int(time.time()),
         **code,
-        **{name: line[name] for name in ("cases", "domain", "tested_at", "time_ms", "plain_ms", "decisions") if name in line},  # type: ignore[dict-item]
+        **{name: line[name] for name in _TOLD if name in line},  # type: ignore[dict-item]
     }  # fmt: skip
     if record["kind"] == "plain" and store.is_found(folder, record):
         return Ending.FOUND_BEFORE, "an earlier search found kernels that are faster than plain loops; this one found none"

@@ -10,7 +10,7 @@ from warploom.core import Diagnostic, Span, UnsupportedError, UserError, require
 from warploom.kernels import find, is_example
 from warploom.kernels.tunables import is_tunable, tunable_sketch
 from warploom.machines import compiled_architecture
-from warploom.schedule.sketches import FamilyModel, Other, Setting, TunableSketch, Tuned, text_of
+from warploom.schedule.sketches import FamilyModel, Modelled, Other, Setting, TunableSketch, Tuned, text_of
 from warploom.sketch import Sketch, load, load_variables
 from warploom.solve import Incumbent, order_named, run_order
 from warploom.solve import Progress as SearchProgress
@@ -62,7 +62,13 @@ def time_fields(tuned: Tuned) -> Line:
         "time_is": "modelled" if tuned.measured_ms is None else "measured",
         "binds": tuned.modelled.binds,
         "terms_ms": {name: round(ms, 6) for name, ms in tuned.modelled.terms.items()},
+        **block_fields(tuned.modelled),
     }
+
+
+def block_fields(modelled: Modelled) -> Line:
+    """Cycles of a block by itself, and how many of them it only waits for data from global memory."""
+    return {"block_cycles": round(modelled.block.cycles), "waited_cycles": round(modelled.block.waited)}
 
 
 def _fields(tuned: Tuned, arch: str, model: FamilyModel) -> Line:
@@ -72,18 +78,31 @@ def _fields(tuned: Tuned, arch: str, model: FamilyModel) -> Line:
 
 def _told(other: Other) -> Line:
     time_is = "at_least_ms" if other.is_bound else "time_ms"
-    return {**decisions_of({other.parameter: other.value}), time_is: round(other.ms, 6), "binds": other.binds}
+    return {
+        **decisions_of({other.parameter: other.value}),
+        time_is: round(other.ms, 6),
+        "binds": other.modelled.binds,
+        **block_fields(other.modelled),
+    }
 
 
 def _reason(tuned: Tuned, arch: str, others: Sequence[Other]) -> str:
     is_measured = tuned.measured_ms is not None
     chosen = text_of(tuned.setting) or "no parameters are open"
-    best = f"  {chosen}: {tuned.ms:.6g} ms {'measured' if is_measured else 'modelled'} on {arch}, bound by {tuned.modelled.binds}"
+    best = f"  {chosen}: {tuned.ms:.6g} ms {'measured' if is_measured else 'modelled'} on {arch}, {_bound(tuned.modelled)}"
     rest = (
-        f"    {text_of({o.parameter: o.value})}: {'at least ' if o.is_bound else ''}{o.ms:.6g} ms, bound by {o.binds}"
+        f"    {text_of({o.parameter: o.value})}: {'at least ' if o.is_bound else ''}{o.ms:.6g} ms, {_bound(o.modelled)}"
         for o in others
     )
     return "\n".join([best, *rest])
+
+
+def _bound(modelled: Modelled) -> str:
+    """The unit that binds a kernel; of latency, how long a block waits."""
+    if modelled.binds != "latency":
+        return f"bound by {modelled.binds}"
+    block = modelled.block
+    return f"bound by latency: a block waits {block.waited:.0f} of its {block.cycles:.0f} cycles for data"
 
 
 def family_of(text: str) -> TunableSketch:

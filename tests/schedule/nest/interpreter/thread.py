@@ -138,18 +138,23 @@ class Thread:
         fills, rest = staged_fills(self.nest, loop)
         ahead = loop.stages - 1
         has_barrier = bool(rest) and isinstance(rest[0], Barrier)
-        for index in range(min(ahead, loop.size)):
+        order = [index for index in range(loop.size) if self.is_made(loop, index)]
+        for index in order[:ahead]:
             self.indices[loop.number] = index
             yield from self.run(fills)
-        for index in range(loop.size):
+        for position, index in enumerate(order):
             if has_barrier:
                 yield Barrier()
-            if index + ahead < loop.size:
-                self.indices[loop.number] = index + ahead
+            if position + ahead < len(order):
+                self.indices[loop.number] = order[position + ahead]
                 yield from self.run(fills)
             self.indices[loop.number] = index
             yield from self.run(rest[1:] if has_barrier else rest)
-        del self.indices[loop.number]
+        self.indices.pop(loop.number, None)
+
+    def is_made(self, loop: Loop, index: int) -> bool:
+        self.indices[loop.number] = index
+        return self.holds(loop.only)
 
     def combined(self, node: Combine) -> float:
         axes = self.nest.values[node.source.value].axes

@@ -17,8 +17,9 @@ KEPT = "IN_MEMORY"
 """A further way: of the totals of a sum, see `kept_totals`."""
 SPACES = ("GLOBAL", "SHARED")
 CACHES = ("ALL", "L2", "READ_ONLY", "NONE")
-AHEAD = ("0", "2", "8", "AROUND")
-"""Iterations ahead in the loops that stream; or in those around sums, so far that other lines are read."""
+AHEAD = ("0", "2", "8", "AROUND", "NEXT")
+"""Iterations ahead in the loops that stream; or in those around sums, so far that other lines are read; or the next rows while
+rows are read for the last time."""
 DIRECTIONS = ("FORWARD", "BACKWARD")
 HALVES = ("NO", "YES")
 MOST_LOOPS = 16

@@ -76,6 +76,7 @@ FUNCTIONS: dict[str, TensorFunction] = {
     "group": along_sums,
     "group of wide warps": by_columns,
     "group, bytes": bytes_,
+    "group of few columns": along_sums,
 }
 TILES = {
     "by rows": {"m": ((1,), (8,), (4,), (2,)), "n": ((2,), (8,), (8,)), "k": ((4,), (8,))},
@@ -88,6 +89,7 @@ TILES = {
     "group": {"m": ((2,), (4,), (4,), (2,)), "n": ((4,), (2,), (8,)), "k": ((8,), (8,))},
     "group of wide warps": {"m": ((2,), (4,), (4,), (2,)), "n": ((4,), (4,), (8,)), "k": ((8,), (8,))},
     "group, bytes": {"m": ((2,), (4,), (4,), (2,)), "n": ((4,), (2,), (8,)), "k": ((8,), (16,))},
+    "group of few columns": {"m": ((2,), (1,), (4,), (2,)), "n": ((4,), (2,), (8,)), "k": ((8,), (8,))},
 }
 SIZES = {
     "by rows": (120, 128, 64),
@@ -100,6 +102,7 @@ SIZES = {
     "group": (64, 64, 192),
     "group of wide warps": (64, 128, 192),
     "group, bytes": (64, 64, 256),
+    "group of few columns": (16, 64, 192),
 }
 WAYS = {"by rows": 1, "by columns": 0, "summed outside": 1, "bytes": 0, "doubles": 1, "rounded": 1, "small floats": 0}
 GROUPS = tuple(name for name in FUNCTIONS if name.startswith("group"))

@@ -69,8 +69,8 @@ FENCES = ["fence.proxy.async.shared::cta;", "bar.sync 0;"]
 ENDING = ["wgmma.commit_group.sync.aligned;", "wgmma.wait_group.sync.aligned 0;"]
 
 
-def kernel(a: str = "SW128", b: str = "INTER", columns: int = 8, **changes: str) -> str:
-    """One product of two factors that lie in these atoms. changes: texts of lines, in place of others."""
+def kernel(a: str = "SW128", b: str = "INTER", columns: int = 8, change: tuple[str, str] = ("", "")) -> str:
+    """One product of two factors that lie in these atoms. change: a text, and another one in its first place."""
     (_, size_a, *steps_a), (_, size_b, *steps_b) = matrix(a, 64), matrix(b, columns)
     registers = [f"%f{n}" for n in range(columns // 2)]
     majors = f"{int(a.endswith('mn'))}, {int(b.endswith('mn'))}"
@@ -87,9 +87,8 @@ def kernel(a: str = "SW128", b: str = "INTER", columns: int = 8, **changes: str)
         "ret;",
     ]  # fmt: skip
     text = "\n\t".join(lines)
-    for old, new in changes.values():
-        assert old in text, old
-        text = text.replace(old, new, 1)
+    assert change[0] in text, change
+    text = text.replace(*change, 1)
     declared = f".reg .pred %p<4>; .reg .b32 %r<20>; .reg .b64 %rd<20>; .reg .f32 %f<{columns}>;"
     shared = "\n".join(f"\t.shared .align 1024 .b8 {n}[{2 * s}];" for n, s in (("tile_a", size_a), ("tile_b", size_b)))
     parameters = ", ".join(f".param .u64 {name}" for name in ("out", "a", "b"))
@@ -138,6 +137,44 @@ def test_factors_in_other_atoms_are_refuted(other: str) -> None:
     assert judged(text).verdict == "refuted"
 
 
+ROWS, COLUMNS = (f"add.u64 {register}, {register}, " for register in ("%rd5", "%rd6"))
+PRODUCT = product(16)
+MISPLACED = {
+    "rows further apart": (ROWS, f"{ROWS}{64 << 32}; {ROWS}"),
+    "rows nearer to each other": (ROWS, f"sub.u64 %rd5, %rd5, {32 << 32}; {ROWS}"),
+    "columns further apart": (COLUMNS, f"{COLUMNS}{8 << 32}; {COLUMNS}"),
+    "columns in one place": (COLUMNS, f"sub.u64 %rd6, %rd6, {8 << 32}; {COLUMNS}"),
+    "halves of k further apart": (COLUMNS, f"{COLUMNS}{8 << 16}; {COLUMNS}"),
+    "halves of k in one place": (COLUMNS, f"sub.u64 %rd6, %rd6, {16 << 16}; {COLUMNS}"),
+    "lines of 64 bytes": (ROWS, f"{ROWS}{1 << 62}; {ROWS}"),
+    "the next slice": (ROWS, f"{ROWS}2; {ROWS}"),
+    "half a slice further": (ROWS, f"{ROWS}1; {ROWS}"),
+    "the next rows": (ROWS, f"{ROWS}64; {ROWS}"),
+    "the next columns": (COLUMNS, f"{COLUMNS}16; {COLUMNS}"),
+    "rows along the other axis": ("1, 1, 0, 0", "1, 1, 1, 0"),
+    "columns along the other axis": ("1, 1, 0, 0", "1, 1, 0, 1"),
+    "factors changed about": ("%rd5, %rd6, %p1", "%rd6, %rd5, %p1"),
+    "half of the columns": (PRODUCT, product(8)),
+    "more columns": (PRODUCT, product(32)),
+    "results changed about": ("{%f0, %f1,", "{%f1, %f0,"),
+    "a sum that does not begin at zero": ("mov.f32 %f0, 0f00000000;", "mov.f32 %f0, 0f3F800000;"),
+    "a product added twice": (PRODUCT, f"{PRODUCT} {PRODUCT}"),
+    "no product": (PRODUCT, ""),
+}
+
+
+@pytest.mark.parametrize("bug", MISPLACED)
+def test_misplaced_factors_are_refuted(bug: str) -> None:
+    proof = judged(kernel(columns=16, change=MISPLACED[bug]), columns=16)
+    assert proof.verdict == "refuted", proof.reason
+
+
+def test_sums_that_nothing_is_added_to_may_begin_anywhere() -> None:
+    text = kernel(change=("setp.eq.u32 %p1, 0, 0;", "setp.ne.u32 %p1, 0, 0;"))
+    text = text.replace("mov.f32 %f0, 0f00000000", "mov.f32 %f0, 0f3F800000")
+    assert judged(text).verdict == "proved"
+
+
 FENCE, SHOW, MEET = "wgmma.fence.sync.aligned;", *FENCES
 COMMIT, WAIT = ENDING
 REFUTED = {
@@ -154,6 +191,14 @@ REFUTED = {
     "a factor written before the wait": ((WAIT, f"st.shared.b32 [tile_a], 0; {WAIT}"), "race"),
     "a factor written by one thread before the wait": (
         (WAIT, f"setp.eq.u32 %p2, %r1, 0; @%p2 st.shared.b32 [tile_a], 0; {WAIT}"),
+        "race",
+    ),
+    "a row written by its own warp behind the wait": (
+        (WAIT, f"{WAIT} setp.eq.u32 %p2, %r1, 0; @%p2 st.shared.b32 [tile_a], 0;"),
+        "race",
+    ),
+    "a row that its own warp wrote behind the barrier": (
+        (MEET, f"{MEET} setp.eq.u32 %p2, %r1, 0; @%p2 st.shared.b32 [tile_a], 0; {SHOW}"),
         "race",
     ),
     "a product of half a group": (("wgmma.mma_async", "setp.lt.u32 %p2, %r1, 64; @%p2 wgmma.mma_async"), "shuffle"),
@@ -194,6 +239,11 @@ REFUSED = {
     "a descriptor of the address": (("shr.u32 %r6, %r6, 4;", ""), "a descriptor of a place"),
     "descriptors that differ": (("shr.u32 %r6, %r6, 4;", "shr.u32 %r6, %r6, 4; add.u32 %r6, %r6, %r1;"), "one descriptor"),
     "a base offset": (("wgmma.fence", "add.u64 %rd5, %rd5, 562949953421312; wgmma.fence"), "base offset"),
+    "a place in a later line": (("add.u64 %rd5, %rd5, ", "add.u64 %rd5, %rd5, 8; add.u64 %rd5, %rd5, "), "first line of an atom"),
+    "a fence of proxies of some behind the barrier": (
+        (f"{SHOW}\n\t{MEET}", f"{MEET} setp.lt.u32 %p2, %r1, 32; @%p2 {SHOW}"),
+        "of all threads behind a barrier",
+    ),
     "a product behind a wait": ((WAIT, f"{WAIT} {product(8)}"), "between the wait"),
 }  # fmt: skip
 

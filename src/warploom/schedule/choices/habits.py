@@ -46,6 +46,8 @@ def habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ...]:
             else Tiles(objects, o, is_tall=number > 0)
             for o in objects.sums
         ]
+        if any(isinstance(tiles, MatrixTiles) and not tiles.fits for tiles in every):
+            continue
         found.append(tuple(dict.fromkeys((*_one_after_the_other(every), *(h for tiles in every for h in tiles.habits())))))
     windows = windowed_regions(objects.backbone)
     if windows:
@@ -333,12 +335,13 @@ class MatrixTiles(Tiles):
         self.shared_bytes = shared_bytes
         super().__init__(objects, total)
 
-    def habits(self) -> Iterator[Habit]:
-        if self.way.swizzle == "PERMUTED" or all(self._lies_along_sum(t) for t in self.staged):
-            yield from super().habits()
+    @property
+    def fits(self) -> bool:
+        """Whether the way is one for these factors: groups of warps take those that lie along the summed index."""
+        return self.way.swizzle == "PERMUTED" or all(self._lies_along_sum(t) for t in self.staged)
 
     def _lies_along_sum(self, temporary: Temporary) -> bool:
-        """Whether it is copied in vectors along the summed index, as groups of warps take their factors."""
+        """Whether it is copied in vectors along the summed index."""
         vector = self.vector_of(temporary)
         return vector is not None and self.role(self.loop[vector].extent) == "k2"
 

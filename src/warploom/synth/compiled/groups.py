@@ -40,6 +40,8 @@ _PIECES_OF_LINE = {0: 1, 1: 8, 2: 4, 3: 2}
 """By the mode of a descriptor: pieces of 16 bytes in a line, which are permuted where there are several."""
 _UNIT = 16
 """Bytes that descriptors count in."""
+_LINES = 8
+"""Lines of an atom."""
 _Column = list[Value]
 Order = tuple[dict[tuple[int, int], Owner], dict[str, int], int] | None
 """Stores that no fence of proxies followed, when registers were written, and the last fence of products."""
@@ -135,20 +137,23 @@ class Groups:
 
     # ------------------------------------------------------------ order
 
-    def fence_of_proxies(self, instruction: Instruction) -> Step:
-        """fence.proxy.async; other fences order nothing here."""
+    def fence_of_proxies(self, instruction: Instruction, index: int) -> Step:
+        """fence.proxy.async, of all threads or of those that stored, before a barrier; other fences order nothing here."""
         shows = instruction.modifiers[:2] == ("proxy", "async") and instruction.modifiers[2:] in ((), ("shared::cta",))
 
         def run(block: Block, lanes: Lanes) -> None:
             if not shows or not block.unshown:
                 return
+            if len(lanes) == block.count:
+                block.unshown.clear()
+                return
             here = set(lanes)
-
-            def is_shown(owner: Owner) -> bool:
-                return owner.thread in here or any(block.is_ordered(owner, t) for t in lanes)
-
-            for key in [key for key, owner in block.unshown.items() if is_shown(owner)]:
-                del block.unshown[key]
+            for key, owner in list(block.unshown.items()):
+                if block.has_partial_order or owner.epoch < block.epoch:
+                    message = "expected a fence.proxy.async of all threads behind a barrier"
+                    raise self.launch.unsupported(message, index)
+                if owner.thread in here:
+                    del block.unshown[key]
 
         return Step(action=run)
 
@@ -315,8 +320,7 @@ class Groups:
         groups = self._groups(block, words, index)
         held: list[list[_Column]] = []
         for first, word in groups:
-            warps = [(first + WARP * (r // 16),) for r in range(_ROWS)]
-            held.append(self._matrix(block, word, warps, shape, index, reads, is_mn_major=is_mn_major))
+            held.append(self._matrix(block, word, first, _ROWS, shape, index, reads, is_mn_major=is_mn_major))
         return [
             [held[t // _THREADS][16 * (t // WARP % 4) + 8 * half + t % WARP // 4][k] for t in block.everyone]
             for half in range(2)
@@ -329,8 +333,7 @@ class Groups:
         """For each of the columns of a thread and each k: what each thread needs of B."""
         held: list[list[_Column]] = []
         for first, word in self._groups(block, words, index):
-            warps = [tuple(first + WARP * w for w in range(4))] * shape.columns
-            held.append(self._matrix(block, word, warps, shape, index, reads, is_mn_major=is_mn_major))
+            held.append(self._matrix(block, word, first, shape.columns, shape, index, reads, is_mn_major=is_mn_major))
         return [
             [held[t // _THREADS][8 * (pair // 2) + 2 * (t % 4) + pair % 2][k] for t in block.everyone]
             for pair in range(shape.columns // 4)
@@ -349,38 +352,38 @@ class Groups:
         return found
 
     def _matrix(
-        self, block: Block, word: Value, warps: list[tuple[int, ...]], shape: _Shape, index: int, reads: list[_Read], *,
+        self, block: Block, word: Value, first: int, rows: int, shape: _Shape, index: int, reads: list[_Read], *,
         is_mn_major: bool,
     ) -> list[_Column]:  # fmt: skip
-        """[rows][k]: a matrix in shared memory. warps: first threads of those that need each row."""
+        """[rows][k]: a matrix in shared memory, which each warp of the group reads that begins with thread `first`."""
         launch = self.launch
         name, base, start, leading, stride, pieces = self._described(word, index)
         region = next((r for r in block.shared.regions if r.name == name), None)
         if region is None:
             raise launch.unsupported("expected a descriptor of shared memory", index)
         if pieces > 1:
-            self.transfers.need(region, pieces * 8 * _PIECE, index)
+            self.transfers.need(region, pieces * _LINES * _PIECE, index)
+            if start // _LINES % pieces:
+                raise launch.unsupported("expected a descriptor of a place in the first line of an atom", index)
         each = _PIECE // shape.size
-        of_piece: dict[int, tuple[int, ...]] = {}
         where: list[list[tuple[int, int]]] = []
-        for row, owners in enumerate(warps):
+        for row in range(rows):
             line: list[tuple[int, int]] = []
             for k in range(shape.deep):
                 place, inside = _place(row, k, each, pieces, leading, stride, is_mn_major=is_mn_major)
                 place += start
                 if pieces > 1:
-                    place ^= place >> 3 & pieces - 1
+                    place ^= place // _LINES % pieces
                 line.append((place, inside))
-                if of_piece.get(place) != owners:
-                    of_piece[place] = tuple(sorted({*of_piece.get(place, ()), *owners}))
             where.append(line)
+        warps = tuple(range(first, first + _THREADS, WARP))
         held: dict[int, tuple[Value, ...]] = {}
-        for place, owners in of_piece.items():
+        for place in dict.fromkeys(place for line in where for place, _ in line):
             address = placed(base + place * _UNIT, ((name, 1),))
-            found, offset = self.transfers.place(block, owners[0], address, "shared", _PIECE, "load", index)
-            self._check_shown(block, found, offset, owners[0], index)
-            self._remember(block, found, offset, owners, index)
-            reads.append(_Read(found, offset, owners, _words(launch, found, offset)))
+            found, offset = self.transfers.place(block, first, address, "shared", _PIECE, "load", index)
+            self._check_shown(block, found, offset, first, index)
+            self._remember(block, found, offset, warps, index)
+            reads.append(_Read(found, offset, warps, _words(launch, found, offset)))
             held[place] = tuple(found.load(offset + shape.size * e, shape.size, launch.data) for e in range(each))
         return [[held[place][inside] for place, inside in line] for line in where]
 
@@ -455,6 +458,13 @@ def order_of(block: Block) -> Order:
     if block.unshown is None or block.written is None:
         return None
     return dict(block.unshown), dict(block.written), block.fenced
+
+
+def is_kept(before: Order, after: Order) -> bool:
+    """Whether no store lacks a fence of proxies afterwards that did not lack it before."""
+    if before is None or after is None:
+        return before is after
+    return all(key in before[0] and before[0][key].thread == owner.thread for key, owner in after[0].items())
 
 
 def go_back_to(block: Block, order: Order) -> None:

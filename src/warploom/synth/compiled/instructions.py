@@ -109,7 +109,7 @@ class _Maker:
             case "wgmma":
                 return self.groups.step(instruction, index)
             case "fence" if "proxy" in instruction.modifiers:
-                return self.groups.fence_of_proxies(instruction)
+                return self.groups.fence_of_proxies(instruction, index)
             case name if name in _FENCES:
                 return Step(action=lambda block, lanes: None)
             case "mov" | "cvta":

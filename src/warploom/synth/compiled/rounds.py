@@ -21,7 +21,7 @@ from warploom.synth.compiled.advancing import advanced, widths
 from warploom.synth.compiled.copies import Copy, Queue
 from warploom.synth.compiled.data import Joined, Undefined, Value
 from warploom.synth.compiled.faults import FaultError, unsupported
-from warploom.synth.compiled.groups import Order, go_back_to, is_under_way, order_of
+from warploom.synth.compiled.groups import Order, go_back_to, is_kept, is_under_way, order_of
 from warploom.synth.compiled.linear import is_moving_product
 from warploom.synth.compiled.memory import History, Stored
 from warploom.synth.compiled.moving import LENGTH, ROUND, CoupledError, SplitError
@@ -230,6 +230,7 @@ class Rounds:
             and steps < _LAST
             and not self._is_refused(block)
             and _open_accesses(block) == general.open_before
+            and is_kept(general.start.shown, end.shown)
             and check.confirm(general.start, end, general.live)
         )
         if not is_confirmed:

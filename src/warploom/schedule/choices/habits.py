@@ -37,7 +37,7 @@ def habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ...]:
         return tuple(tuple(dict.fromkeys(one.habits())) for one in passes)
     found: list[tuple[Habit, ...]] = []
     matrices = {o.statement: on for o in objects.sums if (on := _matrix_of(objects, o)) is not None}
-    together = _WAYS_OF_GROUPS if any(on.has_groups and on.factor in target.group_matrices for on in matrices.values()) else ()
+    together = _WAYS_OF_GROUPS if len(matrices) == 1 and _has_groups(next(iter(matrices.values())), target) else ()
     ways = (*together, *_MATRIX_WAYS, _OF_FEW_BLOCKS if _results(objects) < _MANY_RESULTS else _OF_MANY_BLOCKS)
     for number, way in enumerate(ways if matrices else _MATRIX_WAYS):
         every = [
@@ -56,6 +56,11 @@ def habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ...]:
     if not any(found):
         found = [tuple(dict.fromkeys(Rows(objects, *way).habits())) for way in _SHARES_OF_ROWS]
     return tuple(way for way in dict.fromkeys(found) if way)
+
+
+def _has_groups(on: MatrixInstruction, target: Target) -> bool:
+    """Whether groups of warps multiply such factors; tiles as large as theirs leave room for the sums of one product."""
+    return on.has_groups and on.factor in target.group_matrices
 
 
 def _one_after_the_other(sums: Sequence[Tiles]) -> Iterator[Habit]:

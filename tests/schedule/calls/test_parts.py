@@ -9,10 +9,10 @@ import pytest
 
 import warploom as wl
 from warploom import f32
-from warploom.schedule.backbone import Program, cpu_tiles
+from warploom.schedule.backbone import Program, RunTimeSize, cpu_tiles
 from warploom.schedule.calls import ShapeClass, pack, unpack
 from warploom.schedule.cpu import c_program, compile_nest, find_compiler
-from warploom.schedule.nest import Nest, Space, at_run_time
+from warploom.schedule.nest import Nest, Space, Trips, at_run_time
 from warploom.schedule.search.first import _descents  # pyright: ignore[reportPrivateUsage]
 from warploom.schedule.search.program import recipes
 from warploom.schedule.targets import TARGETS
@@ -54,7 +54,7 @@ def test_the_room_in_printed_c_is_a_formula(found: tuple[Program, Nest]) -> None
     text, sources = c_program([nest])
     bytes_of_one = compile_nest(nest).common_bytes[0] // 8
     assert f"aligned_alloc(64, (m * {bytes_of_one} + 63) / 64 * 64)" in entry_of(program, [nest], sources, text).text
-    tiled = replace(sources[0].common_shares[0], trips=(("m", 4),))
+    tiled = replace(sources[0].common_shares[0], trips=(Trips(RunTimeSize("m"), 4),))
     assert tiled.text == f"(m + 3) / 4 * {bytes_of_one}" and tiled.at({"m": 9}) == 3 * bytes_of_one
 
 

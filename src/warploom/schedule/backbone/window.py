@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -329,10 +330,8 @@ def stores_all(program: Program, name: str) -> bool:
     for stage in program.plain.stages:
         region = next((r for r in stage.regions if r.name == name and r.role is not Role.INPUT), None)
         if region is not None:
-            try:
+            with suppress(NoWindowError):
                 return count_stored(stage, name) == region.elements
-            except NoWindowError:
-                return False
     return False
 
 

@@ -61,6 +61,9 @@ def core_habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ..
     is_plain = symmetry is None and not is_tiled
     others = (_panels(objects, target) if is_plain else []) or _ways(objects, target, tiles)
     ways = [(*start, *way) for way in (*first, *others[: _WAYS - len(first)])]
+    if symmetry is not None:  # a small one is faster whole, and compiles sooner
+        whole = _ways(objects, target, _tiles(target, target.reserved_registers))[:1]
+        ways = [*ways[:1], *((("mirror", (0,), "NO"), *way) for way in whole), *ways[1 : _WAYS - len(whole)]]
     ways = [way for pair in zip_longest(ways, _keeping(objects, target), fillvalue=()) for way in pair]
     return tuple(dict.fromkeys(tuple(dict.fromkeys(way)) for way in ways if way))
 

@@ -193,6 +193,10 @@ REFUTED = {
         (WAIT, f"setp.eq.u32 %p2, %r1, 0; @%p2 st.shared.b32 [tile_a], 0; {WAIT}"),
         "race",
     ),
+    "a factor written between barriers before the wait": (
+        (WAIT, f"{MEET} setp.eq.u32 %p2, %r1, 0; @%p2 st.shared.b32 [tile_a], 0; {MEET} {WAIT}"),
+        "not to change",
+    ),
     "a row written by its own warp behind the wait": (
         (WAIT, f"{WAIT} setp.eq.u32 %p2, %r1, 0; @%p2 st.shared.b32 [tile_a], 0;"),
         "race",
@@ -229,6 +233,13 @@ def test_other_orders_are_proved(order: str) -> None:
 
 
 REFUSED = {
+    "a deeper product": (("m64n8k16", "m64n8k32"), "follows"),
+    "fewer results than columns": (("m64n8k16", "m64n16k16"), "follows"),
+    "rows in registers": (("%rd5, %rd6, %p1", "{%r1, %r2, %r3, %r4}, %rd6, %p1"), "follows"),
+    "a descriptor of memory of a thread": (
+        ("mov.u32 %r6, tile_a;", ".local .align 1024 .b8 own[8192]; mov.u32 %r6, own;"),
+        "a descriptor of shared memory",
+    ),
     "another product": ((".f32.f16.f16", ".f16.f16.f16"), "follows"),
     "changed signs": (("%p1, 1, 1, 0, 0", "%p1, -1, 1, 0, 0"), "follows"),
     "a wait for a number in a register": (("wait_group.sync.aligned 0", "wait_group.sync.aligned %r1"), "follows"),
@@ -258,6 +269,11 @@ def test_what_is_not_followed_is_said(reason: str) -> None:
 def test_arrays_that_may_begin_between_atoms_are_not_followed() -> None:
     with pytest.raises(UnsupportedError, match="tile_a begins at a multiple of 1024"):
         judged(kernel().replace(".align 1024 .b8 tile_a", ".align 512 .b8 tile_a"))
+
+
+def test_descriptors_of_arrays_that_may_begin_between_units_are_not_followed() -> None:
+    with pytest.raises(UnsupportedError, match="the result of shr"):
+        judged(kernel().replace(".align 1024 .b8 tile_b", ".align 8 .b8 tile_b"))
 
 
 def test_blocks_of_parts_of_groups_are_not_followed() -> None:

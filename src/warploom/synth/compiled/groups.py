@@ -4,9 +4,9 @@
     D[i, j]: w = i / 16, l = 4 (i % 8) + j / 2 % 4, register 4 (j / 8) + 2 (i / 8 % 2) + j % 2
 
 A product reads its factors when it is issued, and may go on reading until its thread waits for it. Until then its results are
-undefined, and nobody may change what it reads. It reads by the asynchronous proxy: what threads stored into shared memory is seen
-across a `fence.proxy.async` of the storing thread, or of one ordered after the store. Registers that other instructions wrote are
-seen across a `wgmma.fence`.
+undefined, and nobody may change what it reads. All four warps read both factors, by the asynchronous proxy: what threads stored
+into shared memory is seen across a `fence.proxy.async` of all threads, or of the storing one before the next barrier. Registers
+that other instructions wrote are seen across a `wgmma.fence`.
 
 Followed are products that all threads of the block issue together, straight behind their `wgmma.fence`. Sums are those of reals,
 as for mma.sync.

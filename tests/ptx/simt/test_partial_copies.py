@@ -16,6 +16,8 @@ SHARED = ".shared .align 16 .b32 sh[16];\n"
         (", 8", [9, 8, 0, 0]),
         (", 4", [9, 0, 0, 0]),
         (", 0", [0, 0, 0, 0]),
+        (", %p1", [9, 8, 7, 6]),
+        (", !%p1", [0, 0, 0, 0]),
     ],
 )
 def test_what_is_not_read_becomes_zero(limit: str, expected: list[int]) -> None:

@@ -85,3 +85,17 @@ def test_opaque_results(text: str) -> None:
 
 def test_opcodes_are_those_of_the_instruction_table() -> None:
     assert set(MODELLED) <= {row.opcode for row in ROWS}
+
+
+def test_comparisons_of_floats_that_flush_are_other_comparisons() -> None:
+    flushing, other = (result(f"setp.lt{how}.f32 %p7, %r1, %r2;") for how in (".ftz", ""))
+    assert str(flushing) != str(other)
+
+
+@pytest.mark.parametrize("combined", ["", ".and", ".or", ".xor"])
+def test_the_second_result_for_packed_pairs_is_that_of_the_upper_halves(combined: str) -> None:
+    """The lower halves may compare as the upper ones do, so that neither predicate tells the other."""
+    last = ", %p1" if combined else ""
+    text = f"setp.lt{combined}.f16x2 %p5|%p6, %r1, %r2{last};"
+    both = result(f"{text} and.pred %p7, %p5, %p6;"), result(f"{text} xor.pred %p7, %p5, %p6;")
+    assert all(t.value is None for t in both)

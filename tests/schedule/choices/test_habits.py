@@ -98,7 +98,9 @@ def test_two_products_of_one_kernel_follow_each_other() -> None:
     nest = first(space, space.usually(space.root(), lambda _: False, 0))
     assert verify(nest) == ()
     assert len(products_of(nest)) == 2
-    assert [x.stages for x in loops(nest.body) if x.stages > 1] == [3, 3]
+    assert sorted(x.stages for x in loops(nest.body) if x.stages > 1) == [2, 3]
+    shared = [b for b in nest.buffers if b.space is Space.SHARED]
+    assert sum(b.elements * b.copies * b.dtype.size_bytes for b in shared) <= SM_90.shared_bytes
     assert registers_of(nest) < 200
     assert modelled(nest, SM_90).time_ms < 1.2
 

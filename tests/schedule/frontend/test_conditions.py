@@ -88,6 +88,8 @@ def test_types_of_conditions_and_values_differ() -> None:
         ("Y[i] = X[i] if X[i] else 0", "CONDITION.*expected a condition, got X"),
         ("Y[i] = X[i] if X[i] is Z[i] else 0", "CONDITION.*expected a comparison"),
         ("Y[i] = X[i] if 1 < 2 else 0", "CONDITION.*got one of numbers"),
+        ("Y[i] = X[i] if n < 2 else 0", "CONDITION.*got one of numbers"),
+        ("Y[n] = X[n] if n < 2 else 0", "AMBIGUOUS.*'n' is a size and an index here"),
         ("Y[i] = X[i] if X[i] < N[i] else 0", "DTYPE.*operands of one type"),
         ("Y[i] = X[i] if X[i] < 1 else N[i]", "DTYPE.*operands of one type"),
         ("Y[i] = (1 if N[i] < 1 else 0) + N[i]", r"DTYPE.*Convert it: f64"),

@@ -70,6 +70,8 @@ def test_zeros_fill_what_is_not_read() -> None:
     assert verdict(limit + copy + COMMIT + WAIT + BACK) == ("refuted", "different")
     flag = "\tsetp.ge.u32 %p1, %r1, 8;\n" + COPY.replace("4;", "4, %p1;")
     assert verdict(flag + COMMIT + WAIT + BACK, wanted=first) == ("proved", "")
+    flag = "\tsetp.lt.u32 %p1, %r1, 8;\n" + COPY.replace("4;", "4, !%p1;")
+    assert verdict(flag + COMMIT + WAIT + BACK, wanted=first) == ("proved", "")
 
 
 @pytest.mark.parametrize(
@@ -107,6 +109,13 @@ MATRIX += "\tadd.s32 %r8, %r4, %r8;\n\tldmatrix.sync.aligned.m8n8.x1{t}.shared.b
 def test_a_matrix_load_gives_each_lane_a_word_of_a_row() -> None:
     assert verdict(MATRIX.replace("{t}", "")) == ("proved", "")
     assert verdict(MATRIX.replace("{t}", "").replace("\tbar.sync 0;\n", "")) == ("refuted", "race")
+
+
+def test_a_matrix_load_without_a_space_takes_a_generic_address() -> None:
+    generic = "\tcvt.u64.u32 %rd9, %r8;\n\tcvta.shared.u64 %rd9, %rd9;\n\tldmatrix"
+    lines = MATRIX.replace("{t}.shared", "").replace("[%r8];", "[%rd9];").replace("\tldmatrix", generic)
+    assert verdict(lines) == ("proved", "")
+    assert verdict(lines.replace("[%rd9];", "[%r8];"))[0] == "refuted"
 
 
 def test_a_turned_matrix_load_gives_halves_of_a_column() -> None:

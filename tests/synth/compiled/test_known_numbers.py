@@ -98,3 +98,49 @@ def test_what_the_first_leaves_undefined_is_named() -> None:
     one = f"{load} shfl.sync.idx.b32 %r3, %r2, 5, 31, -1; {store}"
     proof = compared(one, f"{load} mov.b32 %r3, %r2; {store}", u32, u32)
     assert proof.domain == "what the first leaves undefined may be anything"
+
+
+_CHOICE = "setp.lt.f32 %p1, %f1, 0f3F800000; selp.b32 %r1, {}, {}, %p1; {} st.global.b32 [%rd1], %r1;"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "rest"),
+    [
+        (-1, 0x7FFFFFFF, ""),
+        (-1, 0x7FC00000, "and.b32 %r1, %r1, 1;"),
+        (-1, 0x7FFFFFFF, "shr.u32 %r1, %r1, 31;"),
+        (0x80000000, 0, ""),
+        (0x80000000, 0, "shr.u32 %r1, %r1, 31;"),
+    ],
+)
+def test_words_that_floats_choose_keep_their_bits(one: int, other: int, rest: str) -> None:
+    """Bits of NaN, or of a negative zero, that stand for a mask."""
+    programs = ["ld.global.f32 %f1, [%rd2]; " + _CHOICE.format(number, 7, rest) for number in (one, other)]
+    assert compared(programs[0], programs[1], u32, f32).verdict != "proved"
+    assert compared(programs[0], programs[0], u32, f32).verdict == "proved"
+
+
+def test_nan_of_any_bits_are_one_where_floats_are_chosen() -> None:
+    one, other = (
+        f"ld.global.f32 %f1, [%rd2]; setp.lt.f32 %p1, %f1, 0f3F800000; selp.f32 %f2, %f1, {number}, %p1; "
+        "st.global.f32 [%rd1], %f2;"
+        for number in ("0f7FFFFFFF", "0f7FC00000")
+    )
+    proof = compared(one, other, f32, f32)
+    assert proof.verdict == "proved" and "NaN of any bits are equal" in proof.domain
+
+
+@pytest.mark.parametrize("how", ["ltu", "leu", "gtu", "geu", "equ", "neu"])
+def test_integers_have_no_comparisons_of_unordered_numbers(how: str) -> None:
+    text = f"ld.global.u32 %r2, [%rd2]; setp.{how}.s32 %p1, %r2, 3; selp.b32 %r1, 1, 0, %p1; st.global.b32 [%rd1], %r1;"
+    with pytest.raises(UnsupportedError, match=f"the comparison .{how}"):
+        compared(text, text, u32, u32)
+
+
+@pytest.mark.parametrize(
+    "text", ["cvt.s64.u64 %rd5, %r2;", "add.u64 %rd5, %rd5, %r2;", "st.global.b64 [%rd1], %r2;", "mov.b32 %r3, %h2;"]
+)
+def test_a_register_that_is_too_narrow_is_not_read(text: str) -> None:
+    lines = f"ld.global.u32 %r2, [%rd2]; mov.b16 %h2, 1; mov.b64 %rd5, 0; {text} st.global.b64 [%rd1], %rd5;"
+    with pytest.raises(UnsupportedError, match="expected a register of"):
+        compared(lines, lines, u32, u32)

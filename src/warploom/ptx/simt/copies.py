@@ -18,7 +18,7 @@ from warploom.ptx.simt.races import note_read, note_write
 from warploom.ptx.simt.spaces import resolve
 from warploom.ptx.simt.tensor_copies import decode_tensor
 from warploom.ptx.simt.threads import Threads, Value
-from warploom.ptx.syntax import Address, Integer, Name, operand_text
+from warploom.ptx.syntax import Address, Integer, Name, Negation, operand_text
 
 
 @dataclass(slots=True, eq=False)
@@ -160,7 +160,7 @@ def _copy(site: Site) -> Step:
     limited, ignored = -1, -1
     if len(operands) > 3 and "L2::cache_hint" not in site.instruction.modifiers[-1:]:
         last = operands[3]
-        if isinstance(last, Name) and site.code.routine.registers.get(last.text) == "pred":
+        if isinstance(last, Negation) or (isinstance(last, Name) and site.code.routine.registers.get(last.text) == "pred"):
             ignored = site.source(last, "pred")
         else:
             limited = site.source(last, "u32")

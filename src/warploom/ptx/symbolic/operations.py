@@ -247,13 +247,17 @@ _COMPARISONS = frozenset({
 
 
 def compared(step: Step) -> tuple[Term, Term]:
-    """Both results of `setp`: (a compared with b) combined with c, and the same with the comparison negated."""
+    """Both results of `setp`: (a compared with b) combined with c, and the same with the comparison negated; of packed pairs the
+    second is that of the upper halves."""
     algebra = step.algebra
     x, y = step.sources[:2]
     of = step.types[-1]
     comparison = next((m for m in step.modifiers if m in _COMPARISONS), "")
     if of not in INTEGERS or not comparison:
-        holds = algebra.table.function(f"{comparison}.{of}", 1, x, y)
+        name = ".".join((comparison, *(m for m in step.modifiers if m == "ftz"), of))
+        holds = algebra.table.function(name, 1, x, y)
+        if of.endswith("x2"):
+            return _combined(step, holds), _combined(step, algebra.table.function(f"{name}.upper", 1, x, y))
     else:
         is_signed = of in SIGNED
         match comparison:
@@ -269,15 +273,17 @@ def compared(step: Step) -> tuple[Term, Term]:
                 holds = less(algebra, y, x, is_signed=is_signed)
             case _:
                 holds = less_or_equal(algebra, y, x, is_signed=is_signed)
-    fails = algebra.negation(holds)
+    return _combined(step, holds), _combined(step, algebra.negation(holds))
+
+
+def _combined(step: Step, holds: Term) -> Term:
+    """The comparison combined with the predicate c, if there is one."""
     if len(step.sources) < 3:
-        return holds, fails
-    other = step.sources[2]
+        return holds
+    algebra, other = step.algebra, step.sources[2]
     if "and" in step.modifiers:
-        return algebra.conjunction(holds, other), algebra.conjunction(fails, other)
-    if "or" in step.modifiers:
-        return algebra.disjunction(holds, other), algebra.disjunction(fails, other)
-    return algebra.add(holds, other), algebra.add(fails, other)
+        return algebra.conjunction(holds, other)
+    return algebra.disjunction(holds, other) if "or" in step.modifiers else algebra.add(holds, other)
 
 
 def _set(step: Step) -> Term:

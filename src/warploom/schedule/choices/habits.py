@@ -411,13 +411,16 @@ class MatrixTiles(Tiles):
                         yield "thread_mapping", (statement, own), "MAPPED"
 
     def copies(self) -> dict[int, int]:
-        """Copies of the tile of each region, those of the kernel's other sums among them: three, two of the largest where shared
-        memory has no room for more."""
+        """Copies of the tile of each region, those of the kernel's other sums among them: three, two of each tile of the sum with
+        the largest ones where shared memory has no room for more, since a loop fills all of its tiles as far ahead."""
         each = {t.region: self._tile_bytes(t) for t in self._tiles()}
         found = dict.fromkeys(each, _COPIES)
-        for region in sorted(each, key=each.__getitem__, reverse=True):
+        of_sum: dict[int, list[int]] = {}
+        for tile in self._tiles():
+            of_sum.setdefault(tile.consumer, []).append(tile.region)
+        for regions in sorted(of_sum.values(), key=lambda regions: sum(map(each.__getitem__, regions)), reverse=True):
             if sum(each[r] * n for r, n in found.items()) > self.shared_bytes:
-                found[region] = _COPIES - 1
+                found.update(dict.fromkeys(regions, _COPIES - 1))
         return found
 
     def _tiles(self) -> list[Temporary]:

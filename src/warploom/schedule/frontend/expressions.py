@@ -166,6 +166,9 @@ def _compared(state: State, sign: ast.cmpop, left: ast.expr, right: ast.expr, no
     if dtype_of(first) is None and dtype_of(second) is None:
         first, second = (replace(v, dtype=i32) if isinstance(v, IndexValue) else v for v in (first, second))
     if dtype_of(first) is None and dtype_of(second) is None:
+        for name in (n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id in state.sizes):
+            if name.id in state.own_indices:
+                raise state.ambiguous(name.id, name)
         message = f"expected a comparison of elements, got one of numbers: {ast.unparse(node)}"
         raise state.problem("CONDITION", message, node, "Compare an element, or leave the condition out.")
     if row.sign in (">", ">="):

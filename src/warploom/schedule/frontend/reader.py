@@ -357,8 +357,7 @@ def _end_stage(state: State, stores: tuple[Store, ...], node: ast.stmt) -> None:
     ranges = _ranges(definitions, stores, state.declared, state.sizes)
     for name, place in used.items():
         if name in (r[0] for r in ranges):
-            message = f"{name!r} is a size and an index here; as a number it could mean either"
-            raise state.problem("AMBIGUOUS", message, place, "Name the index differently from the size.")
+            raise state.ambiguous(name, place)
     state.stages.append(Stage(definitions, stores, ranges))
 
 

@@ -83,6 +83,11 @@ class State:
         """An exception to raise: it ends the reading of the statement."""
         return Problem(Diagnostic(code, message, self.span(node), fix, notes))
 
+    def ambiguous(self, name: str, node: ast.AST) -> Problem:
+        """A name that is a size and an index, as a number."""
+        message = f"{name!r} is a size and an index here; as a number it could mean either"
+        return self.problem("AMBIGUOUS", message, node, "Name the index differently from the size.")
+
     def unknown(
         self,
         name: str,

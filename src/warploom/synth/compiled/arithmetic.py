@@ -30,6 +30,7 @@ from warploom.terms import Term, apply, constant
 
 FINITE = "data are finite numbers"
 REAL_SUMS = "real sums reordered"
+NANS = "NaN of any bits are equal"
 FLUSHED = "subnormal numbers flushed to zero"
 _SIGNLESS: dict[str, str] = {"add": "+", "sub": "-", "mul": "*", "and": "&", "or": "|", "xor": "^"}
 _SUMS = frozenset({"+", "-", "*", "neg"})
@@ -38,6 +39,7 @@ SIGN_OF_TEST: dict[str, str] = {
     "ltu": "<", "leu": "<=", "gtu": ">", "geu": ">=", "equ": "==", "neu": "!=",
 }  # fmt: skip
 """PTX's word for a comparison: its sign. The words for unordered and unsigned numbers compare in the same way."""
+_OF_FLOATS = frozenset({"ltu", "leu", "gtu", "geu", "equ", "neu"})
 
 
 class NotFollowedError(WarploomError):
@@ -366,7 +368,7 @@ class Arithmetic:
             return self._asks_for_nan(kind, is_nan_wanted=test == "nan")
         data, bits = self.data, kind.bits
         op = SIGN_OF_TEST.get(test)
-        if op is None:
+        if op is None or (test in _OF_FLOATS and not kind.is_float):
             raise NotFollowedError(f"the comparison .{test}")
         is_signed = kind.kind == "int"
         decide = COMPARISONS[op].holds
@@ -417,16 +419,11 @@ class Arithmetic:
                 return a if chosen else b
             if (bad := undefined_in(a, b)) is not None:
                 return bad
-            own = predicate.kind
-            arms = {data.kinds[v] for v in (a, b) if isinstance(v, Term)}
-            if own.bits != kind.bits:
-                own = kind
-            elif arms and not own.is_float and all(k.is_float for k in arms):
-                own = min(arms, key=str)  # floats that a comparison of integers chooses
-            elif arms and own.is_float and not any(k.is_float for k in arms):
-                own = UNSIGNED[kind.bits]
+            own = self._kind_of_choice(predicate.kind, kind, a, b)
             cast = data.as_float if own.is_float else data.exactly
             x, y = cast(a, own), cast(b, own)
+            if _is_nan(x) or _is_nan(y):
+                data.notes.add(NANS)
             if (x, y) in ((predicate.a, predicate.b), (predicate.b, predicate.a)) and predicate.op[0] in "<>":
                 data.ordered_kinds.add(own)
                 first_is_chosen = (x, y) == (predicate.a, predicate.b)
@@ -434,6 +431,19 @@ class Arithmetic:
             return data.choice(f"select {predicate.op}", (predicate.a, predicate.b), (x, y), own)
 
         return run
+
+    def _kind_of_choice(self, compared: DType, kind: DType, a: Value, b: Value) -> DType:
+        """The type in which one of two values is chosen; a float only where that loses none of the bits of a known one."""
+        arms = {self.data.kinds[v] for v in (a, b) if isinstance(v, Term)}
+        own = compared
+        if own.bits != kind.bits:
+            return kind
+        if arms and not own.is_float and all(k.is_float for k in arms):
+            own = min(arms, key=str)  # floats that a comparison of integers chooses
+        elif arms and own.is_float and not any(k.is_float for k in arms):
+            return UNSIGNED[kind.bits]
+        is_kept = kind.is_float or not own.is_float or all(_has_one_code(v, own) for v in (a, b) if isinstance(v, int))
+        return own if is_kept else UNSIGNED[kind.bits]
 
     def convert(self, target: DType, source: DType, rounding: str | None) -> Callable[[Value], Value]:
         """cvt: a value of type `source` as one of type `target`."""
@@ -494,6 +504,12 @@ def _encoded(number: float | Fraction, kind: DType, *, is_nearest: bool) -> int:
     if not is_nearest and Data.decoded(code, kind) != number:
         raise NotFollowedError(f"a known number that {kind} does not hold exactly")
     return code
+
+
+def _has_one_code(code: int, kind: DType) -> bool:
+    """Whether no other bits stand for the same number: not so for a negative zero and for NaN."""
+    number = Data.decoded(code, kind)
+    return isinstance(number, Fraction) and Data.encoded(float(number), kind) == code
 
 
 def _with_number(op: str, number: int, other: Value, mask: int, is_left: bool) -> Value | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from warploom.ptx.syntax import Instruction, Integer, Name
+from warploom.ptx.syntax import Instruction, Integer, Name, Negation
 from warploom.synth.compiled.data import Undefined, Value
 from warploom.synth.compiled.matrices import whole_warps
 from warploom.synth.compiled.memory import Region
@@ -16,7 +16,7 @@ from warploom.synth.compiled.operands import Operands, Reader
 from warploom.synth.compiled.placed import Placed
 from warploom.synth.compiled.schedule import Action, Step
 from warploom.synth.compiled.threads import WARP, Block, Lanes, Launch
-from warploom.synth.compiled.transfers import Transfers
+from warploom.synth.compiled.transfers import Transfers, space_of
 
 _WORD = 4
 _MATRIX_ROWS, _ROW_BYTES = 8, 16
@@ -120,7 +120,9 @@ class Copies:
         if len(instruction.operands) == 3:
             return lambda _, lanes: [size] * len(lanes)
         last = instruction.operands[3]
-        is_flag = isinstance(last, Name) and self.launch.routine.registers.get(last.text) == "pred"
+        is_flag = isinstance(last, Negation) or (
+            isinstance(last, Name) and self.launch.routine.registers.get(last.text) == "pred"
+        )
         reader = self.operands.reader(last, "pred" if is_flag else "u32", index)
         if not is_flag:
             return reader
@@ -185,7 +187,7 @@ class Copies:
             raise self.launch.unsupported(f"expected an instruction that this runner follows, got {instruction.name}", index)
         addresses = self.operands.address(instruction.operands[1], index)
         writers = [self.operands.writer(o, index) for o in targets]
-        turns = "trans" in instruction.modifiers
+        turns, space = "trans" in instruction.modifiers, space_of(instruction)
 
         def run(block: Block, lanes: Lanes) -> None:
             place_of = dict(zip(lanes, addresses(block, lanes), strict=True))
@@ -205,7 +207,7 @@ class Copies:
                             if not isinstance(base, int):
                                 message = f"expected all lanes of the warp at {instruction.name}, lane {owner % WARP} is missing"
                                 raise block.fault("shuffle", message, index, thread=t, what="load")
-                            row_of[owner] = self.transfers.place(block, owner, base, "shared", _ROW_BYTES, "load", index)
+                            row_of[owner] = self.transfers.place(block, owner, base, space, _ROW_BYTES, "load", index)
                             self.transfers.remember(block, owner, *row_of[owner], _ROW_BYTES, "load", index)
                         region, start = row_of[owner]
                         self.transfers.remember(block, t, region, start + within, size, "load", index)

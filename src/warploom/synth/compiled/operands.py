@@ -64,7 +64,9 @@ class Operands:
             if (own == 1) != (bits == 1):
                 wanted = "a predicate" if bits == 1 else "a register that holds numbers"
                 raise self.launch.unsupported(f"expected {wanted}, got {text} of type .{routine.registers[text]}", index)
-            if own <= bits:
+            if own < bits:
+                raise self.launch.unsupported(f"expected a register of {bits} bits, got {text}, which has {own}", index)
+            if own == bits:
                 return lambda block, lanes: block.read(text, lanes)
             data = self.launch.data
             return lambda block, lanes: [data.extract(v, 0, bits, own) for v in block.read(text, lanes)]
@@ -122,10 +124,10 @@ class Operands:
         """Addresses of `[base + offset]`: known numbers; of_data: also those of which a part depends on data."""
         if not isinstance(operand, Address) or operand.rest:
             raise self.launch.unsupported("expected an address [register + offset]", index)
-        inner = self.reader(operand.base, "u64", index)
         offset = operand.offset
         is_wide = not (isinstance(operand.base, Name) and TYPE_BITS.get(
             self.launch.routine.registers.get(operand.base.text, "b64"), 64) == 32)  # fmt: skip
+        inner = self.reader(operand.base, "u64" if is_wide else "u32", index)
         mask = (1 << 64) - 1 if is_wide else (1 << 32) - 1
 
         def run(block: Block, lanes: Lanes) -> list[Value]:

@@ -45,7 +45,7 @@ class Transfers:
         self._check_modifiers(instruction, index)
         type_name = width_of(instruction, "b32")
         count = TYPE_BITS[type_name]
-        space = _space(instruction)
+        space = space_of(instruction)
         targets = self.operands.pieces(instruction.operands[0])
         writers = [self.operands.writer(o, index) for o in targets]
         extend = [self.extension(type_name, o) for o in targets]
@@ -157,7 +157,7 @@ class Transfers:
         self._check_modifiers(instruction, index)
         type_name = width_of(instruction, "b32")
         size = TYPE_BITS[type_name] // 8
-        space = _space(instruction)
+        space = space_of(instruction)
         addresses = self.operands.address(instruction.operands[0], index)
         pieces = self.operands.pieces(instruction.operands[1])
         readers = [self.operands.reader(o, type_name, index) for o in pieces]
@@ -228,7 +228,7 @@ class Transfers:
         """red, atom: the operation applied to memory; any order is as good, so what memory held before is undefined."""
         type_name = width_of(instruction, "b32")
         kind = register_kind(type_name)
-        space = _space(instruction)
+        space = space_of(instruction)
         is_plain = not any(m in ("v2", "v4", "v8", "noftz", "cas", "exch", "inc", "dec") for m in instruction.modifiers)
         name = next((m for m in instruction.modifiers if m in ("add", "min", "max", "and", "or", "xor")), "")
         if self.launch.places.moving.last:
@@ -492,7 +492,7 @@ def _only_read(region: Region) -> str | None:
     return f"ld.global.nc reads {region.name} in the same launch" if region.is_read_only else None
 
 
-def _space(instruction: Instruction) -> str:
+def space_of(instruction: Instruction) -> str:
     for modifier in instruction.modifiers:
         head = modifier.split("::")[0]
         if head in _SPACES and not modifier.startswith(("L1", "L2")):
@@ -502,7 +502,7 @@ def _space(instruction: Instruction) -> str:
 
 def convert_address(instruction: Instruction, reader: Reader) -> Reader:
     """cvta: addresses of shared and local variables move between their window and generic addresses; others are the same."""
-    base = _WINDOWS.get(_space(instruction), 0)
+    base = _WINDOWS.get(space_of(instruction), 0)
     step = -base if "to" in instruction.modifiers else base
     if not base:
         return reader

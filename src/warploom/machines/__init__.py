@@ -35,7 +35,19 @@ from warploom.machines.gpu import (
     compiled_architecture,
     nearest_architecture,
 )
-from warploom.machines.matrices import LANES_OF_A_ROW, MATRIX_INSTRUCTIONS, MatrixInstruction, matrix_instruction
+from warploom.machines.matrices import (
+    ATOM_LINE_BYTES,
+    ATOM_ROWS,
+    COLUMNS,
+    GROUP_ROWS,
+    GROUP_WARPS,
+    LANES_OF_A_ROW,
+    MATRIX_INSTRUCTIONS,
+    MOST_GROUP_COLUMNS,
+    MatrixInstruction,
+    by_groups,
+    matrix_instruction,
+)
 from warploom.machines.occupancy import occupancy, resident_warps
 from warploom.machines.shared_memory import NVIDIA, OTHERS, SharedMemory, shared_memory
 from warploom.machines.tiles import (
@@ -54,13 +66,19 @@ from warploom.machines.work import Requests, Speeds, Unit, Work, fastest, joined
 
 __all__ = [
     "ARCHITECTURES",
+    "ATOM_LINE_BYTES",
+    "ATOM_ROWS",
     "BANKS",
     "BANK_BYTES",
+    "COLUMNS",
     "COMPILED",
+    "GROUP_ROWS",
+    "GROUP_WARPS",
     "LANES_OF_A_ROW",
     "LINE_BYTES",
     "MATRIX_INSTRUCTIONS",
     "MAX_BLOCK_THREADS",
+    "MOST_GROUP_COLUMNS",
     "MOST_TOTALS",
     "NVIDIA",
     "OTHERS",
@@ -96,6 +114,7 @@ __all__ = [
     "Unit",
     "Work",
     "architecture",
+    "by_groups",
     "compiled_architecture",
     "fastest",
     "go_in_pairs",

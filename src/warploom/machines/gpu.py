@@ -15,7 +15,7 @@ from typing import Annotated, TypeAlias
 from warploom.core import Diagnostic, UserError
 from warploom.machines.boards import Board, LargestBoard
 from warploom.machines.figures import Figure, Quantity, RowError, assumed, checked, known
-from warploom.machines.matrices import MATRIX_INSTRUCTIONS, RateKind
+from warploom.machines.matrices import MATRIX_INSTRUCTIONS, RateKind, by_groups
 
 WARP_LANES = 32
 MAX_BLOCK_THREADS = 1024
@@ -114,8 +114,16 @@ class Timing:
     nc_sectors: _Sectors
     """The same for `ld.global.nc`."""
     matrix_products: MatrixRates
+    group_products: MatrixRates
+    """The same of `wgmma`, with both factors in shared memory."""
     matrix_peak: MatrixRates
     """The same by any instruction for matrices, on any board: what no program exceeds."""
+
+    @property
+    def products_by_kind(self) -> dict[str, float]:
+        """Multiply-adds of instructions of single warps, and of groups of four, by what `Work.products` calls them."""
+        of_groups = {by_groups(name): rate for name, rate in self.group_products.by_factor.items()}
+        return {**self.matrix_products.by_factor, **of_groups}
 
     @property
     def most_load_lanes(self) -> float:
@@ -182,6 +190,11 @@ class Architecture:
         return frozenset(self.timing.matrix_products.by_factor)
 
     @property
+    def group_matrices(self) -> frozenset[str]:
+        """Types of factors that groups of four warps multiply (`wgmma`)."""
+        return frozenset(self.timing.group_products.by_factor)
+
+    @property
     def is_compiled(self) -> bool:
         """Whether the CUDA compilers of today know it."""
         return self.number >= OLDEST_COMPILED
@@ -225,6 +238,7 @@ _UNPACKED = "as f16: ptxas 13 makes two HMMA of f16 and conversions of it"
 
 _KEPLER = Timing(
     matrix_products=_NO_MATRICES,
+    group_products=_NO_MATRICES,
     matrix_peak=_NO_MATRICES,
     arithmetic_cycles=known(9, "volta"),
     special_cycles=assumed(18, _AS_A100),
@@ -246,6 +260,7 @@ _KEPLER = Timing(
 _QUADS = assumed(2, "64 bytes per cycle: two texture units, each a quad of 8-byte lanes")
 _MAXWELL = Timing(
     matrix_products=_NO_MATRICES,
+    group_products=_NO_MATRICES,
     matrix_peak=_NO_MATRICES,
     arithmetic_cycles=known(6, "volta"),
     special_cycles=assumed(18, _AS_A100),
@@ -277,6 +292,7 @@ _PASCAL = replace(
 )
 _VOLTA = Timing(
     matrix_products=_NO_MATRICES,
+    group_products=_NO_MATRICES,
     matrix_peak=_NO_MATRICES,
     arithmetic_cycles=known(4, "volta"),
     special_cycles=assumed(18, _AS_A100),
@@ -368,10 +384,12 @@ _HOPPER = replace(
         f64=assumed(64, "m8n8k4 as on A100; m16n8k16 has twice as much"),
         f8=assumed(1288, _UNPACKED),
     ),
+    group_products=MatrixRates(f16=known(2048, "white"), tf32=_NOTHING, bytes=known(4096, "white"), f64=_NOTHING, f8=_NOTHING),
     matrix_peak=_most(2048, 128, has_f8=True),
 )
 _BLACKWELL = replace(
     _HOPPER,
+    group_products=_NO_MATRICES,
     shared_cycles=assumed(29, "as Hopper"),
     l1_cycles=assumed(40.7, "as Hopper"),
     l2_cycles=assumed(300, "Hopper's, two dies"),

@@ -1,10 +1,13 @@
 """Instructions with which warps multiply matrices (`mma.sync`), as data: one row for each type of factors.
 
+Four warps together, a group, multiply factors of the same types and as deep that both lie in shared memory (`wgmma`).
+
 A row of A, or a column of B, goes along the summed index through four lanes of a warp, each of which has `together` elements in
 one register; further registers are four times as many elements on. Rates are in the rows of `machines.gpu`.
 
 To add an instruction, add its row to `_ROWS`, and its rate where its kind of factors is new.
-Source: PTX ISA 9.0, section 9.7.14 (mma); which machine code an architecture has for it: `ptxas` and `nvdisasm` 13.0.
+Source: PTX ISA 9.0, sections 9.7.14 (mma) and 9.7.15 (wgmma); which machine code an architecture has for it: `ptxas` and
+`nvdisasm` 13.0.
 """
 
 from __future__ import annotations
@@ -18,6 +21,11 @@ LANES_OF_A_ROW = 4
 COLUMNS = 8
 """Columns of the result of one instruction."""
 _PIECE_BYTES = 16
+GROUP_WARPS, GROUP_ROWS, MOST_GROUP_COLUMNS = 4, 64, 256
+"""Warps that multiply together (`wgmma`), rows of their result, and its columns at most: a multiple of 8, of bytes one of 16
+from 32 on."""
+ATOM_ROWS, ATOM_LINE_BYTES = 8, 128
+"""Factors of `wgmma` lie in atoms of 8 lines of 128 bytes, whose pieces of 16 bytes are permuted (`Swizzle<3, 4, 3>`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +90,21 @@ class MatrixInstruction:
         """Multiply-adds of one instruction."""
         return self.rows * COLUMNS * self.deep
 
+    @property
+    def has_groups(self) -> bool:
+        """Whether groups of warps multiply such factors as warps do: those of tf32 would not be rounded, f64 are not there."""
+        return self.factor_bytes <= 2 and self.kind != "f8"
+
+    @property
+    def atom_line(self) -> int:
+        """Elements of a line of an atom."""
+        return ATOM_LINE_BYTES // self.factor_bytes
+
+    def has_group_columns(self, columns: int) -> bool:
+        """Whether a group makes as many columns at once."""
+        step = 2 * COLUMNS if self.factor_bytes == 1 and columns > 4 * COLUMNS else COLUMNS
+        return 0 < columns <= MOST_GROUP_COLUMNS and columns % step == 0
+
 
 _ROWS = (
     MatrixInstruction("f16", "f32", 16, 16, 2, "f16", "f16 f32"),
@@ -102,3 +125,8 @@ def matrix_instruction(factor: str, total: str) -> MatrixInstruction | None:
     """The instruction that adds products of two such factors up; None where there is none."""
     found = MATRIX_INSTRUCTIONS.get(factor)
     return found if found is not None and found.total == total else None
+
+
+def by_groups(factor: str) -> str:
+    """The name for products of such factors by groups of warps, where they are counted."""
+    return f"{factor} by groups"

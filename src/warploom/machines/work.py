@@ -16,6 +16,7 @@ from typing import Literal, TypeAlias
 
 from warploom.machines.boards import TAKEN_BYTES
 from warploom.machines.gpu import WARP_LANES, Architecture
+from warploom.machines.matrices import by_groups
 
 Unit: TypeAlias = Literal[
     "issue", "f32 units", "f64 units", "integer units", "special units", "matrix units", "load path", "texture path", "barriers",
@@ -52,7 +53,7 @@ class Work:
     specials: float = 0.0
     """Exponentials, logarithms, reciprocals and their like."""
     products: tuple[tuple[str, float], ...] = ()
-    """Multiply-adds of instructions for matrices, each with the type of its factors."""
+    """Multiply-adds of instructions for matrices, each with the type of its factors, or `by_groups` of it."""
     requests: tuple[Requests, ...] = ()
     wavefronts: float = 0.0
     """Passes of shared memory, one a cycle, where it is not known which requests they are of."""
@@ -96,7 +97,7 @@ class Speeds:
     nc_is_texture: bool
     integer_lanes: float = math.inf
     matrix_products: Mapping[str, float] = field(default_factory=dict[str, float])
-    """By the type of the factors."""
+    """By the type of the factors, and `by_groups` of it."""
     barrier_cycles: float = 2.0
     """Cycles between two warps that arrive at a barrier."""
     l2_bytes: float = math.inf
@@ -163,7 +164,7 @@ def usual(
         integer_lanes=timing.integer_lanes.value, special_lanes=timing.special_lanes.value,
         load_lanes=timing.load_lanes.value, shuffle_lanes=timing.shuffle_lanes.value,
         l1_sectors=timing.l1_sectors.value, nc_sectors=timing.nc_sectors.value, nc_is_texture=on.nc_is_texture,
-        matrix_products=timing.matrix_products.by_factor,
+        matrix_products=timing.products_by_kind,
         l2_bytes=l2_bytes, memory_bytes=memory_bytes, clock_ghz=clock_ghz, launch_ns=launch_ns,
     )  # fmt: skip
 
@@ -173,4 +174,6 @@ def fastest(on: Architecture) -> Speeds:
     board = on.bounds
     bytes_per_clock = board.memory_gb_s / board.clock_ghz / board.multiprocessors
     found = usual(on, l2_bytes=TAKEN_BYTES, memory_bytes=bytes_per_clock, clock_ghz=board.clock_ghz)
-    return replace(found, load_lanes=on.timing.most_load_lanes, matrix_products=on.timing.matrix_peak.by_factor)
+    peak = on.timing.matrix_peak.by_factor
+    products = peak | {by_groups(name): rate for name, rate in peak.items() if name in on.group_matrices}
+    return replace(found, load_lanes=on.timing.most_load_lanes, matrix_products=products)

@@ -135,6 +135,26 @@ def test_what_is_refused(make_driver: Callable[..., FakeDriver]) -> None:
     assert not driver.launched and not driver.contexts
 
 
+def test_kernels_of_one_architecture_are_compiled_for_it_and_refused_elsewhere(driver: FakeDriver) -> None:
+    """The double is a GPU of sm_90."""
+    calls = calls_of(normalised)
+    made = calls._make
+
+    def with_groups(arch: str) -> Any:
+        def kernels_at(sizes: Any, on: str) -> Any:
+            program, kernels = made(sizes, on)
+            return program, [replace(k, options=Options(arch=arch), has_groups=True) for k in kernels]
+
+        return GpuCalls(Signature.of(normalised), kernels_at)
+
+    x = Plain(driver, X)
+    with pytest.raises(UserError, match=r"CALL_DEVICE.*expected a GPU of sm_75a, whose instructions .* no other has, got sm_90"):
+        with_groups("sm_75")((x, 0.5), {})
+    assert not driver.launched
+    with_groups("sm_90")((x, 0.5), {})
+    assert {arch for _, arch, _ in driver.compiled} == {"sm_90a"}
+
+
 def test_nothing_to_do(driver: FakeDriver) -> None:
     y, z = calls_of(normalised)((Plain(driver, X[:0]), 0.5), {})
     assert y.shape == (0, 3) and z.shape == (0,) and not driver.launched

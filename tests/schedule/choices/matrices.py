@@ -1,5 +1,5 @@
-"""Small products of matrices of each kind of factors, decided as descents begin: blocks of one or two warps; and two products
-that share a factor (SwiGLU)."""
+"""Small products of matrices of each kind of factors, decided as descents begin: blocks of one or two warps, or of one group; and
+two products that share a factor (SwiGLU)."""
 
 from __future__ import annotations
 
@@ -54,6 +54,11 @@ def small_floats(A: e4m3["m", "k"], B: e4m3["n", "k"], C: out[f32["m", "n"]]):
 
 
 @tensor
+def along_sums(A: f16["m", "k"], B: f16["n", "k"], bias: f32["n"], C: out[f16["m", "n"]]):
+    C[m, n] = f16(max(sum(f32(A[m, k]) * f32(B[n, k]), over=k) + bias[n], 0))
+
+
+@tensor
 def gated(X: f16["m", "k"], G: f16["k", "n"], U: f16["k", "n"], Y: out[f16["m", "n"]]):
     gate[m, n] = sum(f32(X[m, k]) * f32(G[k, n]), over=k)
     up[m, n] = sum(f32(X[m, k]) * f32(U[k, n]), over=k)
@@ -68,6 +73,10 @@ FUNCTIONS: dict[str, TensorFunction] = {
     "doubles": doubles,
     "rounded": rounded,
     "small floats": small_floats,
+    "group": along_sums,
+    "group of wide warps": by_columns,
+    "group, bytes": bytes_,
+    "group of few columns": along_sums,
 }
 TILES = {
     "by rows": {"m": ((1,), (8,), (4,), (2,)), "n": ((2,), (8,), (8,)), "k": ((4,), (8,))},
@@ -77,6 +86,10 @@ TILES = {
     "doubles": {"m": ((2,), (2,), (4,), (2,)), "n": ((2,), (2,), (8,)), "k": ((4,), (2,))},
     "rounded": {"m": ((2,), (2,), (4,), (2,)), "n": ((2,), (4,), (8,)), "k": ((4,), (4,))},
     "small floats": {"m": ((2,), (2,), (4,), (2,)), "n": ((2,), (4,), (8,)), "k": ((8,), (16,))},
+    "group": {"m": ((2,), (4,), (4,), (2,)), "n": ((4,), (2,), (8,)), "k": ((8,), (8,))},
+    "group of wide warps": {"m": ((2,), (4,), (4,), (2,)), "n": ((4,), (4,), (8,)), "k": ((8,), (8,))},
+    "group, bytes": {"m": ((2,), (4,), (4,), (2,)), "n": ((4,), (2,), (8,)), "k": ((8,), (16,))},
+    "group of few columns": {"m": ((2,), (1,), (4,), (2,)), "n": ((4,), (2,), (8,)), "k": ((8,), (8,))},
 }
 SIZES = {
     "by rows": (120, 128, 64),
@@ -86,13 +99,19 @@ SIZES = {
     "doubles": (32, 32, 24),
     "rounded": (32, 64, 48),
     "small floats": (32, 64, 256),
+    "group": (64, 64, 192),
+    "group of wide warps": (64, 128, 192),
+    "group, bytes": (64, 64, 256),
+    "group of few columns": (16, 64, 192),
 }
 WAYS = {"by rows": 1, "by columns": 0, "summed outside": 1, "bytes": 0, "doubles": 1, "rounded": 1, "small floats": 0}
+GROUPS = tuple(name for name in FUNCTIONS if name.startswith("group"))
+WAYS |= dict.fromkeys(GROUPS, 0)
 
 
 def architecture_of(name: str) -> str:
     """An old one that multiplies such matrices."""
-    return "sm_89" if name == "small floats" else "sm_80"
+    return "sm_90" if name in GROUPS else "sm_89" if name == "small floats" else "sm_80"
 
 
 def stage(name: str, m: int | None = None, k: int | None = None) -> Backbone:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.schedule.choices.matrices import architecture_of, nest_of, stage
+from tests.schedule.choices.matrices import GROUPS, architecture_of, nest_of, stage
 
 from warploom.gpu import toolchain_available
 from warploom.schedule.cuda import CudaKernel, Options, cuda_kernel
@@ -16,16 +16,18 @@ from warploom.tools.explore.proof import arguments_of, compiled_for_proof, paral
 pytestmark = pytest.mark.skipif(not toolchain_available(), reason="needs the extra `cuda`")
 FEW_STEPS = 150_000
 """Enough only where threads that compute alike count once."""
+ALL_STEPS = 20_000_000
+"""Enough for every thread of a small block, so that what is not proved has another reason."""
 
 
 def printed(name: str, m: int) -> CudaKernel:
     return cuda_kernel(nest_of(name, m), Options(arch=architecture_of(name)))
 
 
-def judged(name: str, m: int, kernel: CudaKernel | None = None) -> CompiledProof:
+def judged(name: str, m: int, kernel: CudaKernel | None = None, most_steps: int = FEW_STEPS) -> CompiledProof:
     of, made = stage(name, m), kernel or printed(name, m)
     axes = parallel_threads(of, nest_of(name, m))
-    return prove_blocks(of, made, compiled_for_proof(of, made), arguments_of(of, made), FEW_STEPS, axes)
+    return prove_blocks(of, made, compiled_for_proof(of, made), arguments_of(of, made), most_steps, axes)
 
 
 def test_a_product_with_an_epilogue_is_proved() -> None:
@@ -89,3 +91,82 @@ def test_a_planted_bug_is_never_proved(bug: str) -> None:
     assert old in kernel.text
     planted = replace(kernel, text=kernel.text.replace(old, new, 1))
     assert judged("by columns", 32, kernel=planted).verdict != "proved"
+
+
+# ------------------------------------------------------------ groups of four warps
+
+
+def test_products_of_a_group_with_an_epilogue_are_proved() -> None:
+    proof = judged("group", 64)
+    assert proof.verdict == "proved", proof.reason
+    assert "wgmma: its sums taken as sums of reals" in proof.domain and "mma.sync" not in proof.domain
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", GROUPS[1:])
+def test_products_of_groups_are_proved(name: str) -> None:
+    proof = judged(name, 64)
+    assert proof.verdict == "proved", proof.reason
+
+
+COMMIT = "wgmma.commit_group.sync.aligned;"
+REFUTED = {
+    "no fence before the products": ('"wgmma.fence.sync.aligned;"', '""'),
+    "no fence between stores and products": ("fence.proxy.async.shared::cta;", ""),
+    "a fence for another memory": ("fence.proxy.async.shared::cta;", "fence.proxy.async.global;"),
+    "a fence of threads alone": ("fence.proxy.async.shared::cta;", "fence.acq_rel.cta;"),
+    "no wait": ('"wgmma.wait_group.sync.aligned 0;"', '""'),
+    "no group that is waited for": ('"wgmma.commit_group.sync.aligned;"', '""'),
+    "a wait for all groups but one": ("wgmma.wait_group.sync.aligned 0;", "wgmma.wait_group.sync.aligned 1;"),
+    "a sum that is changed before the wait": (COMMIT, f"{COMMIT} mov.f32 %0, 0f00000000;"),
+    "a factor that is changed before the wait": (COMMIT, f"{COMMIT} st.shared.u32 [%32], 0;"),
+    "no barrier": ("__syncthreads();", ""),
+}  # fmt: skip
+QUICK = ("no fence before the products", "no fence between stores and products", "a wait for all groups but one")
+
+
+@pytest.mark.parametrize("bug", [bug if bug in QUICK else pytest.param(bug, marks=pytest.mark.slow) for bug in REFUTED])
+def test_a_planted_bug_of_groups_is_refuted(bug: str) -> None:
+    old, new = REFUTED[bug]
+    kernel = printed("group", 64)
+    assert old in kernel.text
+    planted = replace(kernel, text=kernel.text.replace(old, new, 1))
+    assert judged("group", 64, kernel=planted).verdict == "refuted"
+
+
+EIGHT = ", ".join(f"%{n}" for n in range(8))
+MISPLACED = {
+    "copies that nobody waits for": ("await_copies<1>();", ""),
+    "a wait for too few copies": ("await_copies<1>();", "await_copies<2>();"),
+    "sums that are not added to": ("setp.eq.u32 adds, 0, 0;", "setp.ne.u32 adds, 0, 0;"),
+    "rows further apart": ("rows, rows, 0x4000004000010000", "rows, rows, 0x4000008000010000"),
+    "columns nearer to each other": ("columns, columns, 0x4000004000010000", "columns, columns, 0x4000002000010000"),
+    "lines of 64 bytes": ("rows, rows, 0x4000004000010000", "rows, rows, 0x8000004000010000"),
+    "no permutation": ("rows, rows, 0x4000004000010000", "rows, rows, 0x4000010000"),
+    "another permutation where it is stored": (
+        "tmp_load_A + (swizzled<3, 3, 3>(tmp_load_A_index)",
+        "tmp_load_A + (swizzled<2, 3, 3>(tmp_load_A_index)",
+    ),
+    "another slice": ("add.u64 a, rows, 2;", "add.u64 a, rows, 4;"),
+    "columns as rows of k": ("a, b, adds, 1, 1, 0, 0", "a, b, adds, 1, 1, 0, 1"),
+    "a stage that is filled too early": ("(k0 + 2) % 3 * 4096", "k0 % 3 * 4096"),
+    "a stage that is filled while it is read": ("(k0 + 2) % 3 * 1024", "(k0 + 3) % 3 * 1024"),
+    "another stage is read": ("tmp_load_B + k0 % 3 * 4096", "tmp_load_B + (k0 + 1) % 3 * 4096"),
+    "another type": ("f32.f16.f16", "f32.bf16.bf16"),
+    "sums changed about": (f"{{{EIGHT}}}", "{%1, %0, %2, %3, %4, %5, %6, %7}"),
+    "columns in a later line": ("add.u64 b, columns, 2;", "add.u64 b, columns, 8;"),
+    "a base offset": ("rows, rows, 0x4000004000010000", "rows, rows, 0x4002004000010000"),
+    "fewer columns": (f"m64n16k16.f32.f16.f16 {{{EIGHT}}}", "m64n8k16.f32.f16.f16 {%0, %1, %2, %3}"),
+    "factors with the sign changed": ("a, b, adds, 1, 1, 0, 0", "a, b, adds, -1, 1, 0, 0"),
+    "no more than 512 bytes to begin at": ("__align__(1024)", "__align__(512)"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bug", MISPLACED)
+def test_misplaced_factors_of_groups_are_never_proved(bug: str) -> None:
+    old, new = MISPLACED[bug]
+    kernel = printed("group of few columns", 16)
+    assert old in kernel.text
+    planted = replace(kernel, text=kernel.text.replace(old, new, 3 if old.startswith("__align__") else 1))
+    assert judged("group of few columns", 16, kernel=planted, most_steps=ALL_STEPS).verdict != "proved"

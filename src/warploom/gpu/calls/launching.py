@@ -39,6 +39,8 @@ class Launch:
     options: tuple[str, ...] = ()
     """Flags for NVRTC."""
     dynamic_shared_bytes: int = 0
+    arch: str = ""
+    """The architecture to compile for, where it has to be this one; else that of the device."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +155,7 @@ def run_launches(place: Place, launches: Sequence[Launch], pointers: Mapping[str
     for one in launches:
         if 0 in one.grid:
             continue
-        function = loaded(place.context, one.text, one.options, place.arch, one.name, one.dynamic_shared_bytes)
+        function = loaded(place.context, one.text, one.options, one.arch or place.arch, one.name, one.dynamic_shared_bytes)
         at = [pointers[name] for name in one.arrays]
         prepared(function, one.grid, one.block, at, one.numbers, one.dynamic_shared_bytes).launch(place.stream)
 

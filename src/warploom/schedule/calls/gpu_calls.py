@@ -242,16 +242,21 @@ def _launches(
             Launch(
                 kernel.text, kernel.name, kernel.grid, kernel.block, (*(b.name for b in kernel.arrays), *own),
                 tuple(launch_numbers(kernel, scalars)), text_options(kernel), kernel.dynamic_shared_bytes,
+                kernel.arch if kernel.has_groups else "",
             )
         )  # fmt: skip
     return launches, temporaries
 
 
 def _require_machine(kernels: Sequence[CudaKernel], place: Place) -> None:
-    """UserError (CALL_DEVICE) for a GPU older than the one whose instructions the kernels use."""
+    """UserError (CALL_DEVICE) for a GPU older than the one whose instructions the kernels use, or another where none has them."""
     oldest = max((kernel.options.arch for kernel in kernels), key=_generation)
     if _generation(place.arch) < _generation(oldest):
         message = f"expected a GPU of {oldest} or newer, for which the kernel was explored, got {place.arch}"
+        raise UserError(Diagnostic("CALL_DEVICE", message, fix=f"Explore it for {place.arch}."))
+    own = next((kernel.arch for kernel in kernels if kernel.has_groups), "")
+    if own and _generation(place.arch) != _generation(own):
+        message = f"expected a GPU of {own}, whose instructions for groups of warps no other has, got {place.arch}"
         raise UserError(Diagnostic("CALL_DEVICE", message, fix=f"Explore it for {place.arch}."))
 
 

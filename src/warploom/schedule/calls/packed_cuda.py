@@ -33,7 +33,7 @@ def pack_cuda(kernels: Sequence[CudaKernel]) -> list[Json]:
             "parameters": [parameter.name for parameter in kernel.parameters],
             "static_shared_bytes": kernel.static_shared_bytes,
             "dynamic_shared_bytes": kernel.dynamic_shared_bytes,
-            "arch": kernel.options.arch,
+            "arch": kernel.arch,
             "contract": kernel.options.contract,
             **({"run_time": _packed_sizes(kernel), "open_grid": _packed_grid(kernel)} if kernel.run_time else {}),
         }
@@ -98,7 +98,8 @@ def unpack_cuda(program: Program, packed: Json) -> list[CudaKernel] | None:
             parameters=tuple(scalars[str(p)] for p in parameters),
             static_shared_bytes=cast(int, static),
             dynamic_shared_bytes=cast(int, dynamic),
-            options=Options(arch=arch, contract=contract),
+            options=Options(arch=arch.removesuffix("a"), contract=contract),
+            has_groups=arch.endswith("a"),
             run_time=opened,
             open_grid=open_grid,
         )

@@ -108,7 +108,8 @@ class Decided(Protocol):
         ...
 
     def swizzle(self, region: int) -> str:
-        """NONE, PERMUTED: places of a temporary permuted against bank conflicts, where some permutation helps."""
+        """NONE, PERMUTED: places of a temporary permuted against bank conflicts, where some permutation helps. ATOMS: as groups
+        of four warps read it that multiply together."""
         ...
 
     def fetching(self) -> str:

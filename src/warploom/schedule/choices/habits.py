@@ -37,7 +37,8 @@ def habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ...]:
         return tuple(tuple(dict.fromkeys(one.habits())) for one in passes)
     found: list[tuple[Habit, ...]] = []
     matrices = {o.statement: on for o in objects.sums if (on := _matrix_of(objects, o)) is not None}
-    ways = (*_MATRIX_WAYS, _OF_FEW_BLOCKS if _results(objects) < _MANY_RESULTS else _OF_MANY_BLOCKS)
+    together = _WAYS_OF_GROUPS if len(matrices) == 1 and _has_groups(next(iter(matrices.values())), target) else ()
+    ways = (*together, *_MATRIX_WAYS, _OF_FEW_BLOCKS if _results(objects) < _MANY_RESULTS else _OF_MANY_BLOCKS)
     for number, way in enumerate(ways if matrices else _MATRIX_WAYS):
         every = [
             MatrixTiles(objects, o, on, way, target.shared_bytes)
@@ -45,6 +46,8 @@ def habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ...]:
             else Tiles(objects, o, is_tall=number > 0)
             for o in objects.sums
         ]
+        if any(isinstance(tiles, MatrixTiles) and not tiles.fits for tiles in every):
+            continue
         found.append(tuple(dict.fromkeys((*_one_after_the_other(every), *(h for tiles in every for h in tiles.habits())))))
     windows = windowed_regions(objects.backbone)
     if windows:
@@ -53,6 +56,11 @@ def habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ...]:
     if not any(found):
         found = [tuple(dict.fromkeys(Rows(objects, *way).habits())) for way in _SHARES_OF_ROWS]
     return tuple(way for way in dict.fromkeys(found) if way)
+
+
+def _has_groups(on: MatrixInstruction, target: Target) -> bool:
+    """Whether groups of warps multiply such factors; tiles as large as theirs leave room for the sums of one product."""
+    return on.has_groups and on.factor in target.group_matrices
 
 
 def _one_after_the_other(sums: Sequence[Tiles]) -> Iterator[Habit]:
@@ -316,6 +324,7 @@ class _MatrixWay:
     sizes: Mapping[str, str]
     """By role of a level."""
     copied: Mapping[tuple[str, str], str]
+    swizzle: str = "PERMUTED"
 
 
 class MatrixTiles(Tiles):
@@ -330,6 +339,16 @@ class MatrixTiles(Tiles):
         self.way = way
         self.shared_bytes = shared_bytes
         super().__init__(objects, total)
+
+    @property
+    def fits(self) -> bool:
+        """Whether the way is one for these factors: groups of warps take those that lie along the summed index."""
+        return self.way.swizzle == "PERMUTED" or all(self._lies_along_sum(t) for t in self.staged)
+
+    def _lies_along_sum(self, temporary: Temporary) -> bool:
+        """Whether it is copied in vectors along the summed index."""
+        vector = self.vector_of(temporary)
+        return vector is not None and self.role(self.loop[vector].extent) == "k2"
 
     def role(self, extent: int) -> str:
         """`k1`: an axis (rows `x`, columns `y`, summed `k`) and a level."""
@@ -375,7 +394,7 @@ class MatrixTiles(Tiles):
                 yield "thread_mapping", (statement, own[level]), "MAPPED"
         yield "cache", (producer.statement,), "L2"
         yield "stages", (temporary.region,), str(self.copies()[temporary.region])
-        yield "swizzle", (temporary.region,), "PERMUTED"
+        yield "swizzle", (temporary.region,), self.way.swizzle
 
     def others(self) -> Iterator[Habit]:
         """Habits that operate on the results, and load what that needs, in the threads and registers that hold the results."""
@@ -452,6 +471,7 @@ _SMALL = {
     ("x3", "x2"): "y3", ("x3", "k1"): "x1", ("x3", "k2"): "x3", ("k2", "x1"): "x1", ("k2", "x2"): "y3", ("k2", "x3"): "x3",
     ("k2", "k1"): "x1", ("k2", "y2"): "x3", ("k2", "y3"): "y3", ("y4", "y3"): "y3", ("y4", "k1"): "x1", ("y4", "k2"): "x3",
 }  # fmt: skip
+_OF_GROUPS = {("k2", "k1"): "x3", ("k2", "x1"): "x1", ("k2", "y2"): "x1", ("k2", "y3"): "y3"}
 _SCATTERED = {
     ("narrow", "x1"): "x1", ("narrow", "x3"): "x3", ("narrow", "k2"): "y3", ("single", "x1"): "x1", ("single", "x3"): "x3",
     ("single", "k1"): "y3",
@@ -462,6 +482,11 @@ _MATRIX_WAYS = (
     _MatrixWay({"k1": "4", "x1": "2", "x2": "8", "y1": "1", "y2": "8"}, _FLAT),
 )
 """Slices of 128 bytes and eight warps; of 64 bytes and two warps."""
+_WAYS_OF_GROUPS = (
+    _MatrixWay({"k1": "8", "x1": "8", "x2": "2", "y1": "4", "y2": "8"}, _OF_GROUPS, "ATOMS"),
+    _MatrixWay({"k1": "8", "x1": "4", "x2": "4", "y1": "2", "y2": "8"}, _DEEP, "ATOMS"),
+)
+"""Where groups of four warps multiply together: two of them, 128 by 256 results of a block, or one, 128 by 128."""
 _OF_FEW_BLOCKS = _MatrixWay({"k1": "4", "x1": "4", "x2": "4", "y1": "1", "y2": "8"}, _SMALL)
 _OF_MANY_BLOCKS = _MatrixWay({"k1": "4", "x1": "4", "x2": "4", "y1": "2", "y2": "8"}, _SMALL)
 """Slices of 64 bytes and four warps: 64 by 128 results of a block, 128 by 128."""

@@ -15,6 +15,7 @@ from warploom.schedule.backbone import (
     Result,
     Role,
     Scope,
+    matrix_of,
     run_time_sizes,
     serial_axes,
     symmetry_of,
@@ -121,6 +122,7 @@ class _Inputs:
             "can_prefetch": frozenset[int]([0] if self._is_far() and not run_time_sizes(backbone) else []),
             "can_mirror": frozenset[int]([] if self.target.has_threads or symmetry_of(backbone) is None else [0]),
             "can_swizzle": frozenset(t.region for t in objects.temporaries if self.target.has_threads and len(t.pairs) > 1),
+            "can_be_in_atoms": frozenset(t.region for t in objects.temporaries if self._is_factor_of_groups(t)),
             "is_reduced": frozenset(reduced),
             "is_exact": self.features.exact,
         }
@@ -169,6 +171,12 @@ class _Inputs:
             constants={k: v for k, v in constants.items() if k in compiled.constants},
             lowerings=lowerings,
         )
+
+    def _is_factor_of_groups(self, temporary: Temporary) -> bool:
+        """Whether groups of four warps may multiply what is in it."""
+        instructions = self.objects.backbone.instructions
+        on = matrix_of(instructions, instructions[temporary.consumer])
+        return on is not None and on.has_groups and on.factor in self.target.group_matrices
 
     def _facts_of_instructions(self, of: dict[int, Operation], loops: dict[int, Loop]) -> dict[str, Fact]:
         stores = [o for o in of.values() if o.operator is Operator.STORE]

@@ -40,7 +40,7 @@ from warploom.schedule.choices.lower_operations import Operation, Operations, jo
 from warploom.schedule.choices.lower_parts import Parts
 from warploom.schedule.choices.lower_pipeline import pipelined
 from warploom.schedule.choices.lower_prefetch import fetching
-from warploom.schedule.choices.lower_swizzle import swizzled
+from warploom.schedule.choices.lower_swizzle import in_atoms, swizzled
 from warploom.schedule.choices.lower_tree import Branch, Item, Tree, build_tree
 from warploom.schedule.choices.lower_values import Cell, Reduction, Registers, Start, assign_registers
 from warploom.schedule.choices.lower_window import windowed
@@ -89,6 +89,8 @@ def lower(decided: Decided) -> Nest:
     for temporary in decided.temporaries():
         if decided.swizzle(temporary.region) == "PERMUTED":
             nest = swizzled(nest, places.temporaries[temporary.region])
+        if decided.swizzle(temporary.region) == "ATOMS":
+            nest = in_atoms(nest, places.temporaries[temporary.region])
         stages = decided.stages(temporary.region)
         if stages > 1 and decided.has_threads:
             nest = pipelined(

@@ -1,4 +1,5 @@
-"""Permuted temporaries: the `rot` or `xor` of `ir.swizzle` with the fewest bank conflicts, if one is better than none."""
+"""Permuted temporaries: the `rot` or `xor` of `ir.swizzle` with the fewest bank conflicts, if one is better than none; or the one
+that products of four warps ask for (`nest.groups`)."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from warploom.ir.swizzle import Rot, Window, Xor, core_cost
 from warploom.machines import LINE_BYTES, wavefronts
 from warploom.schedule.nest import (
+    ATOM_BYTES,
     WARP,
     Factor,
     Kind,
@@ -23,6 +25,7 @@ from warploom.schedule.nest import (
     Store,
     Swizzle,
     Threads,
+    atoms_swizzle,
     products_of,
     statements,
     threads_of,
@@ -77,6 +80,16 @@ def swizzled(nest: Nest, buffer: int) -> Nest:
         if cost < best[0]:
             best = cost, swizzle
     return nest if best[1] is None else replace(nest, body=_permuted(nest.body, buffer, best[1]))
+
+
+def in_atoms(nest: Nest, buffer: int) -> Nest:
+    """The nest with the buffer's places permuted as `wgmma` reads them; the nest itself where it is not of whole atoms."""
+    found = nest.buffers[buffer]
+    size = found.dtype.size_bytes
+    if found.space is not Space.SHARED or size > 2 or found.elements * size % ATOM_BYTES:
+        return nest
+    buffers = (*nest.buffers[:buffer], replace(found, alignment=ATOM_BYTES), *nest.buffers[buffer + 1 :])
+    return replace(nest, buffers=buffers, body=_permuted(nest.body, buffer, atoms_swizzle(size)))
 
 
 def _cheapest_first(elements: int, together: int, element_bytes: int) -> Sequence[Swizzle]:

@@ -136,7 +136,7 @@ def latencies_of(on: Architecture, warps: int, *, is_near: bool) -> Latencies:
         arithmetic=timing.arithmetic_cycles.value,
         special=timing.special_cycles.value,
         shuffle=timing.shuffle_cycles.value,
-        products={name: rate / on.limits.partitions for name, rate in timing.matrix_products.by_factor.items()},
+        products={name: rate / on.limits.partitions for name, rate in timing.products_by_kind.items()},
     )
 
 

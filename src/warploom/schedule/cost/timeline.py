@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import assert_never
 
+from warploom.machines import by_groups
 from warploom.schedule.backbone import FREE
 from warploom.schedule.cost.work import SPECIAL, combining, copied_values
 from warploom.schedule.nest import (
@@ -45,7 +46,7 @@ class Latencies:
     special: float
     shuffle: float
     products: Mapping[str, float] = field(default_factory=dict[str, float])
-    """Multiply-adds of `mma.sync` per cycle of the units that one warp has, by the type of the factors."""
+    """Multiply-adds per cycle of the units that one warp has, by the type of the factors (`mma.sync`), or `by_groups` of it."""
 
 
 @dataclass(slots=True)
@@ -88,10 +89,12 @@ class _Clock:
 
     def _products(self, part: Products, number: int) -> None:
         if number == part.loops[0]:
-            slices = len(part.rows.slices)
-            rate = self.latencies.products.get(part.instruction.factor, math.inf)
-            each = max(part.count / slices * part.instruction.products / rate, _PRODUCT_CYCLES)
-            self.now += self.latencies.shared + slices * each
+            slices, on = len(part.rows.slices), part.instruction
+            rate = self.latencies.products.get(on.factor if part.group is None else by_groups(on.factor), math.inf)
+            products = part.count / slices * on.products * (1 if part.group is None else len(part.columns.parts))
+            self.now += self.latencies.shared + slices * max(products / rate, _PRODUCT_CYCLES)
+            if part.group is not None:  # they are waited for
+                self.now += _PRODUCT_CYCLES
             self.ready[part.sum.target.value] = self.now + _PRODUCT_CYCLES
 
     def _loop(self, loop: Loop, copies: int, loops: tuple[Loop, ...]) -> None:

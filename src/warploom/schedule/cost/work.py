@@ -25,6 +25,7 @@ from warploom.schedule.nest import (
     Barrier,
     Combine,
     Compute,
+    Group,
     Guard,
     Kind,
     Load,
@@ -48,6 +49,8 @@ from warploom.schedule.targets import INSTRUCTIONS, LOOP_INSTRUCTIONS
 _SPECIAL_COSTS: frozenset[Cost] = frozenset({"special", "root", "tanh", "quotient"})
 SPECIAL = {operator: INSTRUCTIONS[row.cost].usual for operator, row in ROWS.items() if row.cost in _SPECIAL_COSTS}
 """Instructions of operations that the special units take part in; one of them is theirs."""
+_DESCRIBED, _ORDERED = 4.0, 8.0
+"""Instructions of a warp for one `wgmma` with its descriptors, and for the fences and the wait of a part, estimated."""
 OWN_PLACES = 32
 """Turns of unrolled loops whose partial results have places of their own."""
 START_INSTRUCTIONS = 30.0
@@ -92,7 +95,10 @@ def _converted(nest: Nest) -> frozenset[int]:
 
 
 def products_work(nest: Nest, threads: Threads, part: Products) -> Work:
-    """Work of one run of a part that whole warps compute: loads of factors, `mma.sync`, and an address of each slice."""
+    """Work of one run of a part that whole warps compute: loads of factors, `mma.sync`, and an address of each slice; or of one
+    that groups of them compute."""
+    if part.group is not None:
+        return _work_of_groups(threads, part, part.group)
     requests = waves = 0
     for factor, together, first in part.matrices():
         memory = factor.load.memory
@@ -108,6 +114,18 @@ def products_work(nest: Nest, threads: Threads, part: Products) -> Work:
         issued=issued * warps,
         products=((on.factor, part.count * warps * on.products),),
         requests=(Requests(requests * warps, 0.0, waves / requests),),
+    )
+
+
+def _work_of_groups(threads: Threads, part: Products, group: Group) -> Work:
+    """`wgmma`, which read their factors from shared memory, and what makes their descriptors."""
+    on, warps = part.instruction, float(threads.warps)
+    read = (machines.GROUP_ROWS + group.width) * on.deep * on.factor_bytes
+    products = part.count * warps * on.products * len(part.columns.parts)
+    return Work(
+        issued=(_DESCRIBED * part.count + _ORDERED) * warps,
+        products=((machines.by_groups(on.factor), products),),
+        wavefronts=part.count * warps / machines.GROUP_WARPS * read / LINE_BYTES,
     )
 
 

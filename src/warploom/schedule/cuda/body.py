@@ -22,6 +22,7 @@ from warploom.schedule.nest import Barrier, Combine, Compute, Kind, Load, Loop, 
 
 _IN_PLACE = {Operator.ADD: "+=", Operator.MUL: "*="}
 _MEET = Line(BARRIER)
+_SHOW = "show_stores"
 
 
 class Body:
@@ -38,6 +39,7 @@ class Body:
         self.pending: tuple[Text, ...] = ()
         """Tests of thread loops around that statements are yet to be put under."""
         self.has_loose_copies = self._loose_copies()
+        self.has_groups = any(part.group is not None for part in context.products.values())
 
     def block(self, nodes: tuple[Node, ...]) -> list[Item]:
         """Everything that must be reached by all threads is left outside of the tests of thread loops."""
@@ -88,9 +90,16 @@ class Body:
 
     def _barrier(self) -> list[Item]:
         if not self.has_loose_copies:
-            return [_MEET]
+            return self._meeting()
         self.context.helpers.add("await_all_copies")
-        return [Line("await_all_copies();"), _MEET]
+        return [Line("await_all_copies();"), *self._meeting()]
+
+    def _meeting(self) -> list[Item]:
+        """A barrier; where groups of warps read shared memory, which they do by another path, behind a fence for that."""
+        if not self.has_groups:
+            return [_MEET]
+        self.context.helpers.add(_SHOW)
+        return [Line(f"{_SHOW}();"), _MEET]
 
     def _compute(self, node: Compute) -> list[Item]:
         context = self.context
@@ -231,7 +240,7 @@ class Body:
             items += close
         with self._inside(name), self._scope(loop) as scope:
             inner: list[Item] = [Line(f"await_copies<{ahead - 1}>();")] if has_copies else []
-            inner.append(_MEET)
+            inner += self._meeting()
             left = loop.most - ahead
             last = plus(rounds.end, -ahead) if rounds.end.value is None else decimal(rounds.end.value - ahead)
             tests = (f"if ({binary('<', Text(name), last).text})",)
@@ -250,7 +259,7 @@ class Body:
         for buffer in pipeline.buffers:
             context.phases.pop(buffer)
         items.append(self._for(rounds, name, [*scope.lines, *inner]))
-        return [*items, _MEET] if self._shares_later(loop) else items
+        return [*items, *self._meeting()] if self._shares_later(loop) else items
 
     def _filled(self, pipeline: Pipeline, rounds: Rounds, index: int) -> list[Item]:
         """Code that fills the buffers for the round `index` behind the first one, before the loop."""

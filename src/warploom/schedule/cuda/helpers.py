@@ -104,6 +104,11 @@ __device__ __forceinline__ void await_copies()
     asm volatile("cp.async.wait_group %0;" ::"n"(Open) : "memory");
 }
 """,
+    "show_stores": """__device__ __forceinline__ void show_stores()
+{
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+""",
     "await_all_copies": """__device__ __forceinline__ void await_all_copies()
 {
     asm volatile("cp.async.wait_all;" ::: "memory");

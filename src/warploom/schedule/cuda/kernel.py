@@ -27,7 +27,7 @@ from warploom.schedule.cuda.lines import Item, Line, text_of, with_declarations
 from warploom.schedule.cuda.matrices import Matrices
 from warploom.schedule.cuda.options import Options
 from warploom.schedule.cuda.pipeline import Pipeline, direct_copies, plan
-from warploom.schedule.nest import Buffer, Kind, Loop, Nest, Space, Trips, Value, at_value, products_of
+from warploom.schedule.nest import Buffer, Kind, Loop, Nest, Products, Space, Trips, Value, at_value, products_of
 
 _DEFAULTS = Options()
 _WORD_BYTES = 16
@@ -52,6 +52,8 @@ class CudaKernel:
     """Arguments behind the parameters, of type int, each with the value for which grid and arrays are described."""
     open_grid: tuple[Trips | None, ...] = (None, None, None)
     """How many blocks there are along each dimension, where that is known at run time."""
+    has_groups: bool = False
+    """Whether groups of four warps multiply together: by instructions of one architecture and no later one."""
     open_loops: tuple[Trips, ...] = ()
     """Rounds of the sequential loops of which that is known at run time."""
 
@@ -65,6 +67,11 @@ class CudaKernel:
             arrays=tuple(at_value(b, was, sizes) for b in self.arrays),
             run_time=tuple((size, sizes[size.name]) for size, _ in self.run_time),
         )
+
+    @property
+    def arch(self) -> str:
+        """Architecture to compile for: `sm_90`, or `sm_90a` for instructions that no later one has."""
+        return self.options.arch + ("a" if self.has_groups and not self.options.arch.endswith("a") else "")
 
     @property
     def is_launchable(self) -> bool:
@@ -110,7 +117,7 @@ def cuda_kernel(nest: Nest, options: Options = _DEFAULTS) -> CudaKernel:
         message = f"expected no temporaries of blocks in global memory where {counting} counts the blocks"
         raise UnsupportedError(Diagnostic("CUDA_SPACE", message))
     indices = Indices(facts.loops, facts.unrolled, facts.grid, facts.block, facts.open_blocks)
-    parts = [part for part in products_of(nest) if part.instruction.factor in options.matrices]
+    parts = [_together(part, options) for part in products_of(nest) if part.instruction.factor in options.matrices]
     context = Context(facts, options, indices, copied, {number: part for part in parts for number in part.loops})
     name = indices.names.fresh(nest.name, CUDA_FUNCTIONS)
     context.buffers += [indices.names.fresh(b.name) for b in nest.buffers]
@@ -120,6 +127,11 @@ def cuda_kernel(nest: Nest, options: Options = _DEFAULTS) -> CudaKernel:
     body = Body(context, pipelines, Accesses(context), Combinations(context), Matrices(context))
     items = with_declarations(body.block(nest.body), context.declaration, context.word)
     return _assembled(context, name, items)
+
+
+def _together(part: Products, options: Options) -> Products:
+    """The part by single warps where the machine has no groups of them."""
+    return part if part.instruction.factor in options.group_matrices else replace(part, group=None)
 
 
 def cuda_program(kernels: Sequence[CudaKernel]) -> str:
@@ -133,9 +145,10 @@ def _assembled(context: Context, name: str, items: list[Item]) -> CudaKernel:
     arrays = _shared_arrays(context)
     total = sum(a.size_bytes for a in arrays)
     is_dynamic = total > STATIC_SHARED_BYTES
+    alignment = max([_WORD_BYTES, *(a.alignment for a in arrays)])
     top: list[Item] = [*_hardware(context), *_block_pointers(context)]
     if is_dynamic:
-        top.append(Line("extern __shared__ __align__(16) unsigned char shared_bytes[];"))
+        top.append(Line(f"extern __shared__ __align__({alignment}) unsigned char shared_bytes[];"))
     offset = 0
     for array in arrays:
         word = cuda_type(array.dtype)
@@ -163,6 +176,7 @@ def _assembled(context: Context, name: str, items: list[Item]) -> CudaKernel:
         run_time=nest.run_time,
         open_grid=tuple(facts.open_blocks.get(axis) for axis in range(3)),
         open_loops=tuple(dict.fromkeys(x.trips for x in loops_of(nest.body) if x.trips is not None and x.kind is not Kind.BLOCK)),
+        has_groups=any(part.group is not None for part in context.products.values()),
         static_shared_bytes=0 if is_dynamic else total,
         dynamic_shared_bytes=total if is_dynamic else 0,
         options=options,
@@ -192,8 +206,11 @@ def _shared_arrays(context: Context) -> list[_Shared]:
             alignment = _WORD_BYTES
             each = _WORD_BYTES // buffer.dtype.size_bytes
             elements = -(-elements // each) * each
-        found.append(_Shared(context.buffers[number], buffer.dtype, elements, alignment))
-    return [*found, *(_Shared(*entry) for entry in context.scratch)]
+        found.append(_Shared(context.buffers[number], buffer.dtype, elements, max(alignment, buffer.alignment)))
+    found += [_Shared(*entry) for entry in context.scratch]
+    return sorted(
+        found, key=lambda a: a.alignment <= _WORD_BYTES
+    )  # what is aligned further fills whole units: nothing lies between
 
 
 def _arguments(nest: Nest) -> list[int]:

@@ -1,23 +1,26 @@
-"""Sums of products that whole warps make, as text: loads of the factors (`ldmatrix` where it can), `mma.sync` for the sums."""
+"""Sums of products that whole warps make, as text: loads of the factors (`ldmatrix` where it can), `mma.sync` for the sums; or
+`wgmma` of four warps, all of a part in one `asm`, so that nothing touches the sums between its fence and its wait."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import ExitStack
 
 import numpy as np
 
 from warploom.core.linear import Linear
-from warploom.ctext import Text, added, binary, call, cuda_type, decimal, plus, unary
+from warploom.ctext import Text, added, binary, call, cuda_type, decimal, plus, static_cast, unary
 from warploom.ir.swizzle import Xor
-from warploom.machines import MatrixInstruction
+from warploom.machines import GROUP_ROWS, GROUP_WARPS, MatrixInstruction
 from warploom.schedule.cuda.context import Context
 from warploom.schedule.cuda.helpers import register_type
 from warploom.schedule.cuda.indices import Offset, Phase
 from warploom.schedule.cuda.lines import Braces, Item, Line
 from warploom.schedule.cuda.swizzles import swizzle_call
-from warploom.schedule.nest import Factor, Products, Way
+from warploom.schedule.nest import Factor, Group, GroupFactor, Products, Way
 
 LANE = "lane"
+_OF_A_LINE = 8
 
 
 class Matrices:
@@ -26,6 +29,8 @@ class Matrices:
 
     def part(self, products: Products) -> list[Item]:
         """All products of the part, each summed index of the instruction after the other."""
+        if products.group is not None:
+            return self._together(products, products.group)
         on, rows, columns = products.instruction, products.rows, products.columns
         row, column = (self.context.indices.loop_names(wish) for wish in ("rows", "columns"))
         word = register_type(on)
@@ -49,6 +54,58 @@ class Matrices:
                     text = call(multiply, *sums, Text(f"{row}[{n}]"), Text(f"{column}[{m}]")).text
                     lines.append(Line(f"{text};", frozenset({products.sum.target.value})))
         return [Braces(("",), lines)]
+
+    def _together(self, products: Products, group: Group) -> list[Item]:
+        """The same by groups of four warps."""
+        on, rows, columns = products.instruction, products.rows, products.columns
+        each = 2 * on.halves * len(columns.parts)
+        count = each * len(group.parts)
+        sums = [
+            self._sum(products, group.row(n, far), 2 * m + j)
+            for n in range(len(group.parts)) for m in range(len(columns.parts)) for far in range(on.halves) for j in range(2)
+        ]  # fmt: skip
+        first, second = self.context.indices.loop_names("rows"), self.context.indices.loop_names("columns")
+        total, factor = on.ptx.split()[1], on.ptx.split()[0]
+        ends = "adds, 1, 1, {}, {}".format(*(int(not f.is_along_sum) for f in (group.rows, group.columns)))
+        name = f"wgmma.mma_async.sync.aligned.m{GROUP_ROWS}n{group.width}k{on.deep}.{total}.{factor}.{factor}"
+        texts = [".reg .pred adds;", ".reg .b64 rows, columns, a, b;", "setp.eq.u32 adds, 0, 0;"]
+        for wish, position, lying in (("rows", count, group.rows), ("columns", count + 1, group.columns)):
+            word = _descriptor(lying.leading * on.factor_bytes, lying.stride * on.factor_bytes)
+            texts += [f"cvt.u64.u32 {wish}, %{position};", f"shr.u64 {wish}, {wish}, 4;", f"add.u64 {wish}, {wish}, {word:#x};"]
+        texts.append("wgmma.fence.sync.aligned;")
+        for one, other in zip(rows.slices, columns.slices, strict=True):
+            texts.append(f"add.u64 b, columns, {other // on.piece};")
+            for n, part in enumerate(group.parts):
+                texts.append(f"add.u64 a, rows, {(part + one) // on.piece};")
+                registers = _listed(f"%{r}" for r in range(n * each, (n + 1) * each))
+                texts.append(f"{name} {{{registers[0]}")
+                texts += [f"    {line}" for line in registers[1:]]
+                texts[-1] += f"}}, a, b, {ends if total != 's32' else 'adds'};"
+        texts += ["wgmma.commit_group.sync.aligned;", "wgmma.wait_group.sync.aligned 0;"]
+        letter = "f" if on.total == "f32" else "r"
+        outputs = _listed(f'"+{letter}"({text.text})' for text in sums)
+        lines: list[Item] = []
+        for wish, factor_, lying, start in ((first, rows, group.rows, 0), (second, columns, group.columns, columns.parts[0])):
+            place = call("__cvta_generic_to_shared", self._start(factor_, lying, start))
+            lines.append(Line(f"const unsigned {wish} = {static_cast('unsigned', place).text};"))
+        lines += map(Line, ['asm volatile("{"', *(f'             "{text}"' for text in texts), '             "}"'])
+        lines += [Line(f"             {':' if n == 0 else ' '} {text}") for n, text in enumerate(outputs)]
+        lines.append(Line(f'             : "r"({first}), "r"({second})'))
+        lines.append(Line('             : "memory");', frozenset({products.sum.target.value})))
+        return [Braces(("",), lines)]
+
+    def _start(self, factor: Factor, lying: GroupFactor, start: int) -> Text:
+        """Pointer to element `start` of a factor for this thread's group."""
+        context = self.context
+        memory = factor.load.memory
+        buffer = context.facts.nest.buffers[memory.buffer]
+        turn = (context.phases.get(memory.buffer, Phase(None, 0)), buffer.copies, buffer.elements) if buffer.copies > 1 else None
+        pointer, left, _ = context.indices.pointer(context.buffers[memory.buffer], cuda_type(buffer.dtype), Linear(), turn)
+        index = decimal(left.constant + start)
+        if lying.of_group and context.indices.highs["thread", 2] >= GROUP_WARPS:
+            number = binary("/", Text(context.indices.texts["thread", 2]), decimal(GROUP_WARPS))
+            index = plus(binary("*", number, decimal(lying.of_group)), left.constant + start)
+        return pointer if index.value == 0 else added(pointer, index)
 
     def _loads(
         self, on: MatrixInstruction, factor: Factor, constant: int, places: list[tuple[str, int, int]], *, is_rows: bool
@@ -143,6 +200,21 @@ class Matrices:
             scope.known[key] = Text(name)
             scope.lines.append(Line(f"const int {name} = {text.text};"))
         return scope.known[key]
+
+
+def _descriptor(leading_bytes: int, stride_bytes: int) -> int:
+    """A matrix descriptor without its start: offsets in units of 16 bytes, pieces permuted in lines of 128 bytes.
+
+    Source: PTX ISA 9.0, section 9.7.15.5.1.2.
+    """
+    return max(1, leading_bytes // 16) << 16 | stride_bytes // 16 << 32 | 1 << 62
+
+
+def _listed(texts: Iterable[str]) -> list[str]:
+    """Lines of a few texts each, with commas between them."""
+    found = list(texts)
+    lines = [", ".join(found[n : n + _OF_A_LINE]) for n in range(0, len(found), _OF_A_LINE)]
+    return [f"{line}," for line in lines[:-1]] + lines[-1:]
 
 
 def _digit(lane: Text, divisor: int, number: int) -> Text:

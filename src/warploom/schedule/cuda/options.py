@@ -28,5 +28,10 @@ class Options:
         return nearest_architecture(self.arch).matrices
 
     @property
+    def group_matrices(self) -> frozenset[str]:
+        """Types of factors that groups of four warps multiply together."""
+        return nearest_architecture(self.arch).group_matrices
+
+    @property
     def has_async_copies(self) -> bool:
         return int("".join(c for c in self.arch if c.isdigit())) >= 80

@@ -49,12 +49,12 @@ class Outcome:
 
 def compile_kernel(kernel: CudaKernel, arch: str | None = None) -> Compiled:
     """Compiles for the machine of its options, or a newer one."""
-    return compile_cuda(kernel.text, arch or kernel.options.arch, options=text_options(kernel))
+    return compile_cuda(kernel.text, arch or kernel.arch, options=text_options(kernel))
 
 
 def ptx_of(kernel: CudaKernel, arch: str | None = None) -> str:
     """NVRTC's PTX. UserError: TOOL_MISSING, CUDA_ERROR."""
-    return _ptx(kernel.text, arch or kernel.options.arch, text_options(kernel))
+    return _ptx(kernel.text, arch or kernel.arch, text_options(kernel))
 
 
 @lru_cache(maxsize=16)

@@ -9,6 +9,7 @@ from warploom.schedule.nest.build import Builder, Index, OpenLoop
 from warploom.schedule.nest.exchange import with_barriers
 from warploom.schedule.nest.facts import Count, bytes_of_shared, code_size, counts, rounds_held, share_of, words_of_sum
 from warploom.schedule.nest.fusion import fused
+from warploom.schedule.nest.groups import ATOM_BYTES, Group, GroupFactor, atoms_swizzle
 from warploom.schedule.nest.key import identity
 from warploom.schedule.nest.matrices import Factor, Products, Way, products_of
 from warploom.schedule.nest.nodes import (
@@ -55,11 +56,11 @@ from warploom.schedule.nest.walk import (
 )
 
 __all__ = [
-    "WARP", "Affine", "Argument", "Barrier", "Blocks", "Buffer", "Builder", "Cache", "Combine", "Compute", "Count",
-    "Factor", "Guard", "Index", "Kind", "Load", "Loop", "Masks", "Memory", "Nest", "Node", "OpenLoop", "Products", "Ref",
-    "Register", "Rows", "Space", "Statement", "Store", "Swizzle", "Threads", "TileFactor", "TileProducts", "Trips", "Value",
-    "Way", "at_run_time", "at_value", "blocks_of", "buffer_of", "bytes_of_shared", "code_size", "counts", "fused",
-    "guarded_interval", "guards_of", "hardware_sizes", "identity", "interval", "loops", "placed", "products_of",
-    "references", "rounds_held", "share_of", "staged_fills", "statements", "text", "threads_of", "tiles_of", "verify",
-    "with_barriers", "words_of_sum",
+    "ATOM_BYTES", "WARP", "Affine", "Argument", "Barrier", "Blocks", "Buffer", "Builder", "Cache", "Combine", "Compute",
+    "Count", "Factor", "Group", "GroupFactor", "Guard", "Index", "Kind", "Load", "Loop", "Masks", "Memory", "Nest", "Node",
+    "OpenLoop", "Products", "Ref", "Register", "Rows", "Space", "Statement", "Store", "Swizzle", "Threads", "TileFactor",
+    "TileProducts", "Trips", "Value", "Way", "at_run_time", "at_value", "atoms_swizzle", "blocks_of", "buffer_of",
+    "bytes_of_shared", "code_size", "counts", "fused", "guarded_interval", "guards_of", "hardware_sizes", "identity",
+    "interval", "loops", "placed", "products_of", "references", "rounds_held", "share_of", "staged_fills", "statements",
+    "text", "threads_of", "tiles_of", "verify", "with_barriers", "words_of_sum",
 ]  # fmt: skip

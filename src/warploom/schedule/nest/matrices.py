@@ -28,11 +28,14 @@ from warploom.core.linear import Linear
 from warploom.machines import LANES_OF_A_ROW, MatrixInstruction, matrix_instruction
 from warploom.schedule.backbone import Operator
 from warploom.schedule.nest.block import WARP
+from warploom.schedule.nest.groups import Group, group_of
 from warploom.schedule.nest.nodes import Affine, Compute, Kind, Load, Loop, Nest, Ref, Space
 from warploom.schedule.nest.walk import Statement, hardware_sizes, references, statements
 
 COLUMN_THREADS, ROW_THREADS = LANES_OF_A_ROW, 8
 Ints = NDArray[np.int64]
+_DESCRIPTORS = 4
+"""Words of a thread for where the factors of a group lie."""
 Point: TypeAlias = tuple[tuple[int, int], ...]
 """Indices of loops, by their numbers."""
 
@@ -77,6 +80,11 @@ class Factor:
     """Offset in elements of the summed indices of each instruction."""
 
     @property
+    def is_transposed(self) -> bool:
+        """Whether its pieces lie along rows or columns."""
+        return self.way is Way.TRANSPOSED
+
+    @property
     def lane_steps(self) -> tuple[tuple[int, int, int], ...]:
         """(elements, divisor, number): lane l is at the sum of elements * (l / divisor % number)."""
         first = 1 if self.way is not Way.WORDS else LANES_OF_A_ROW
@@ -110,6 +118,8 @@ class Products:
     """The factors, which are in no registers of their own."""
     around: tuple[Loop, ...]
     """Loops around the part, outer to inner."""
+    group: Group | None = None
+    """How groups of four warps compute it together, where its factors lie so that they can."""
 
     @property
     def statements(self) -> tuple[Statement, ...]:
@@ -119,14 +129,16 @@ class Products:
     @property
     def registers(self) -> int:
         """Words of a thread for the factors of one slice."""
+        if self.group is not None:
+            return _DESCRIPTORS
         on = self.instruction
         words = on.groups * max(1, on.factor_bytes // 4)
         return words * (on.halves * len(self.rows.parts) + len(self.columns.parts))
 
     @property
     def count(self) -> int:
-        """`mma.sync` of a warp, for one run of the part."""
-        return len(self.rows.parts) * len(self.columns.parts) * len(self.rows.slices)
+        """Instructions of a warp for one run of the part: `mma.sync`, or those of its group."""
+        return len(self.rows.parts) * (1 if self.group else len(self.columns.parts)) * len(self.rows.slices)
 
     @property
     def columns_together(self) -> int:
@@ -224,7 +236,9 @@ def _part(nest: Nest, shape: Sequence[int], total: Compute, path: tuple[Loop, ..
         made = _factors(on, sides, by_number, outside)
         if made is not None:
             points = [points_of(own) for _, _, own, _, _ in sides]
-            return Products(on, tops, total, *made, points[0], points[1], frozenset(r.value for r in refs), path[:around])
+            buffers, swizzles = zip(*((f.load.memory.buffer, f.load.memory.swizzle) for f in made), strict=True)
+            group = group_of(nest, on, shape, *made, buffers, swizzles, by_number)
+            return Products(on, tops, total, *made, points[0], points[1], frozenset(r.value for r in refs), path[:around], group)
     return None
 
 

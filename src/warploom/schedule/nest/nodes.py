@@ -113,6 +113,8 @@ class Buffer:
     """Elements from one element of a word to the next; where they are apart, offsets are in elements."""
     inner: tuple[RunTimeSize, ...] = ()
     """Lengths known at run time of other indices."""
+    alignment: int = 0
+    """Bytes to a multiple of which a shared array begins; 0: as many as its accesses need."""
 
     @property
     def open_sizes(self) -> tuple[RunTimeSize, ...]:

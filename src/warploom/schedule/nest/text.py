@@ -92,7 +92,8 @@ class Printer:
     def buffer(self, number: int) -> str:
         buffer = self.nest.buffers[number]
         copies = f" x {buffer.copies}" if buffer.copies > 1 else ""
-        return f"buffer {self.buffer_names[number]}: {buffer.dtype}[{buffer.elements}] in {buffer.space}{copies}"
+        aligned = f" aligned to {buffer.alignment}" if buffer.alignment else ""
+        return f"buffer {self.buffer_names[number]}: {buffer.dtype}[{buffer.elements}] in {buffer.space}{copies}{aligned}"
 
     def lines(self, node: Node) -> list[str]:
         match node:

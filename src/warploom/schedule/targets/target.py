@@ -45,6 +45,8 @@ class Target:
     has_async_copy: bool = False
     matrices: frozenset[str] = frozenset()
     """Types of factors that whole warps multiply (`machines.matrices`)."""
+    group_matrices: frozenset[str] = frozenset()
+    """Types of those that groups of four warps multiply together."""
     words: frozenset[str] = frozenset()
     """Types of elements of which a core multiplies words (`core.WORDS`): one instruction adds all products of a word to each
     total."""
@@ -93,7 +95,7 @@ def cuda(arch: str) -> Target:
         reserved_registers=32, max_unroll=512, vector_bytes=WIDEST_BYTES, vector_lanes=(2, 4), has_vector_arithmetic=False,
         load_caches=_LOAD_CACHES,
         store_caches=_STORE_CACHES, has_async_copy=on.has_async_copy, matrices=on.matrices,
-        rates=cuda_rates(arch),
+        group_matrices=on.group_matrices, rates=cuda_rates(arch),
     )  # fmt: skip
 
 

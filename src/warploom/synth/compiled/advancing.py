@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from warploom.core import NOWHERE
+from warploom.synth.compiled.data import Joined
 from warploom.synth.compiled.faults import unsupported
 from warploom.synth.compiled.renaming import rebuilt
 from warploom.synth.compiled.threads import Launch
@@ -26,3 +27,8 @@ def advanced(term: Term, steps: int, launch: Launch, *, is_general: bool, is_ope
         return launch.data.made(atom(name, (place, index[1]) if is_general else (place,)), launch.data.kinds[old])
 
     return rebuilt(term, leaf, launch.data)
+
+
+def widths(value: Joined) -> list[int]:
+    """Bits of the parts: what is one step further on has the same."""
+    return [bits for _, bits in value.parts]

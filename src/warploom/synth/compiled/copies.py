@@ -176,6 +176,7 @@ class Copies:
                 raise block.fault("undefined value", message, index, thread=thread, what="copy", element=target.name)
             value = copy.values[k] if k < len(copy.values) else 0
             target.store(at + k * _WORD, _WORD, value, index, data)
+        block.stored(target, at, copy.size_bytes, thread, index)
 
     def matrix(self, instruction: Instruction, index: int) -> Step:
         """ldmatrix: 8 x 8 matrices of 16-bit elements, a row of 16 bytes from each of eight lanes' addresses."""

@@ -13,6 +13,7 @@ from warploom.synth.compiled.copies import Copies
 from warploom.synth.compiled.data import ADDRESSES, Indexed, Joined, Undefined, Value
 from warploom.synth.compiled.exchanges import Exchanges
 from warploom.synth.compiled.functions import Functions
+from warploom.synth.compiled.groups import Groups
 from warploom.synth.compiled.handover import Handing, Handover
 from warploom.synth.compiled.matrices import Matrices
 from warploom.synth.compiled.operands import Operands, Reader, width_of
@@ -46,6 +47,7 @@ class _Maker:
         self.copies = Copies(launch, self.operands, self.transfers)
         self.exchanges = Exchanges(launch, self.operands, self.arithmetic)
         self.matrices = Matrices(launch, self.operands, self.arithmetic)
+        self.groups = Groups(launch, self.operands, self.transfers, self.matrices)
         self.calls = Calls(launch, self.operands, functions, self.transfers.extension)
         self.handing: Handing | None = None
         if handover is not None:
@@ -104,6 +106,10 @@ class _Maker:
                     raise block.fault("trap", "expected a launch without a trap", index, thread=lanes[0], what="trap")
 
                 return Step(action=trap)
+            case "wgmma":
+                return self.groups.step(instruction, index)
+            case "fence" if "proxy" in instruction.modifiers:
+                return self.groups.fence_of_proxies(instruction, index)
             case name if name in _FENCES:
                 return Step(action=lambda block, lanes: None)
             case "mov" | "cvta":

@@ -125,7 +125,7 @@ class Matrices:
         read_a, read_b, read_c = ([self.operands.reader(o, f"b{word}", index) for o in part] for part in (a, b, c))
         writers = [self.operands.writer(o, index) for o in d]
         names, names_c = ([o.text if isinstance(o, Name) else "" for o in part] for part in (d, c))
-        sums = self._sums(total, kinds)
+        sums = self.sums(total, kinds)
 
         def run(block: Block, lanes: Lanes) -> None:
             self._check_whole(block, lanes, instruction, index)
@@ -183,23 +183,23 @@ class Matrices:
                 needed.append(made)
         if len(self._known) >= _MOST_KEPT:
             self._known.clear()
-        found = self._known[key] = _Factor(columns, needed, self._common(block, lanes, needed))
+        found = self._known[key] = _Factor(columns, needed, self.common(block, lanes, needed))
         return found
 
-    def _common(self, block: Block, lanes: Lanes, columns: Sequence[_Column]) -> list[_Column] | None:
+    def common(self, block: Block, lanes: Lanes, columns: Sequence[_Column]) -> list[_Column] | None:
         """The representatives' values of all columns."""
         translations = self.launch.translations
         if translations is None or len(lanes) != block.count:
             return None
-        return _all_known([translations.common(column) for column in columns])
+        return all_known([translations.common(column) for column in columns])
 
     def _totals(self, block: Block, names: Sequence[str]) -> list[_Column] | None:
         """The representatives' values of the registers of C."""
-        return _all_known([block.common(n) for n in names])
+        return all_known([block.common(n) for n in names])
 
     # ------------------------------------------------------------ sums
 
-    def _sums(self, total: DType, kinds: tuple[DType, DType]) -> Callable[[_Column, list[_Column], list[_Column]], _Column]:
+    def sums(self, total: DType, kinds: tuple[DType, DType]) -> Callable[[_Column, list[_Column], list[_Column]], _Column]:
         """By thread: what it adds to and its elements of both operands, one after the other along the sum."""
         left, right = (self._conversion(total, kind) for kind in kinds)
         if total.is_float:
@@ -254,7 +254,8 @@ class Matrices:
         return self.launch.data.made(apply("number.tf32", value), f32)
 
 
-def _all_known(columns: Sequence[_Column | None]) -> list[_Column] | None:
+def all_known(columns: Sequence[_Column | None]) -> list[_Column] | None:
+    """The columns where all are known."""
     known = [column for column in columns if column is not None]
     return known if len(known) == len(columns) else None
 

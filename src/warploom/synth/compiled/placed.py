@@ -73,6 +73,8 @@ class Places:
     """Variables of the host that must begin at multiples of so many bytes, beyond what their type asks for."""
     ordered: set[str] = field(default_factory=set[str])
     """Variables whose order in memory was looked at."""
+    units: dict[str, tuple[str, int]] = field(default_factory=dict[str, tuple[str, int]])
+    """By name of an address over a power of two, as matrix descriptors have them: the variable and that power."""
     moving: Moving = field(default_factory=Moving)
     """Positions that stand for many: of blocks that run alike."""
 
@@ -204,6 +206,8 @@ class Places:
                     return self.linear((1, *(1 for _ in more)), (product, *more), 0, bits)
                 case "shr", [a, by] if self._moves(a) and not _of(by):
                     return self._shifted_right(a, min(int(by), bits), kind)
+                case "shr", [a, by] if not _of(by) and (quotient := self._in_units(a, 1 << min(int(by), bits))) is not None:
+                    return quotient
                 case (("min" | "max"), [a, b]) if self._moves(a, b):
                     return a if self.compare("<=" if opcode == "min" else ">=", a, b, kind) else b
                 case (("mul" | "mad"), [a, b, *more]) if "lo" in modifiers and not (_of(a) and _of(b)):
@@ -217,6 +221,17 @@ class Places:
                     raise PlacementError(f"the result of {opcode}")
 
         return run
+
+    def _in_units(self, value: int, size: int) -> int | None:
+        """An address in a small variable over a power of two to a multiple of which it begins; None for other numbers."""
+        name = self._only(value)
+        known = self.variables.get(name or "")
+        if name is None or known is None or not known.is_small or known.align % size or not self._is_near(name, value):
+            return None
+        own = f"{name} / {size}"
+        self.units[own] = name, size
+        self.variables[own] = Variable(known.size_bytes // size, known.align // size, True, False, known.base // size)
+        return placed(int(value) // size, ((own, 1),))
 
     def _moves(self, *values: int) -> bool:
         return any(self.moving.is_part_of(_of(v)) or (isinstance(v, Placed) and v.parts) for v in values)

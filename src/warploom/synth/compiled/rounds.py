@@ -17,10 +17,11 @@ from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
 from warploom.ptx import TYPE_BITS, branch_targets, flow_graph, liveness
-from warploom.synth.compiled.advancing import advanced
+from warploom.synth.compiled.advancing import advanced, widths
 from warploom.synth.compiled.copies import Copy, Queue
 from warploom.synth.compiled.data import Joined, Undefined, Value
 from warploom.synth.compiled.faults import FaultError, unsupported
+from warploom.synth.compiled.groups import Order, go_back_to, is_kept, is_under_way, order_of
 from warploom.synth.compiled.linear import is_moving_product
 from warploom.synth.compiled.memory import History, Stored
 from warploom.synth.compiled.moving import LENGTH, ROUND, CoupledError, SplitError
@@ -66,6 +67,7 @@ class _State:
     copies: dict[int, Queue]
     epoch: int
     times: list[int]
+    shown: Order
 
 
 @dataclass(slots=True)
@@ -156,7 +158,7 @@ class Rounds:
         return any(to < header and place > last for place, to in self._jumps_back)
 
     def _is_refused(self, block: Block) -> bool:
-        return bool(block.local or block.has_partial_order or self.launch.routine.register_vectors)
+        return bool(block.local or is_under_way(block) or block.has_partial_order or self.launch.routine.register_vectors)
 
     def failed(self, block: Block, error: Exception) -> int | None:
         """Judges how a run ended: the header to go on from if it was a general step, which is run again with fewer steps or
@@ -226,8 +228,9 @@ class Rounds:
         is_confirmed = (
             steps >= _LEAST_STEPS
             and steps < _LAST
-            and not block.has_partial_order
+            and not self._is_refused(block)
             and _open_accesses(block) == general.open_before
+            and is_kept(general.start.shown, end.shown)
             and check.confirm(general.start, end, general.live)
         )
         if not is_confirmed:
@@ -254,6 +257,7 @@ def _state(block: Block) -> _State:
         {t: Queue(list(q.open), [list(g) for g in q.groups]) for t, q in block.copies.items() if isinstance(q, Queue)},
         block.epoch,
         list(block.times),
+        order_of(block),
     )
 
 
@@ -267,6 +271,7 @@ def _restore(block: Block, state: _State) -> None:
     block.copies = {t: Queue(list(q.open), [list(g) for g in q.groups]) for t, q in state.copies.items()}
     block.epoch = state.epoch
     block.times = list(state.times)
+    go_back_to(block, state.shown)
 
 
 def _column(state: _State, name: str, launch: Launch) -> list[Value] | None:
@@ -337,7 +342,7 @@ class _Guess:
         copies = self._copies(now.copies, before.copies)
         if copies is None:
             return None
-        return _State(registers, alike, cells, now.history, copies, now.epoch, now.times)
+        return _State(registers, alike, cells, now.history, copies, now.epoch, now.times, now.shown)
 
     def _copies(self, now: dict[int, Queue], before: dict[int, Queue]) -> dict[int, Queue] | None:
         found: dict[int, Queue] = {}
@@ -388,7 +393,7 @@ class _Guess:
             return now if now.reason == before.reason else None
         if isinstance(now, Term) and isinstance(before, Term):
             return self._term(now, before, 0)
-        if isinstance(now, Joined) and isinstance(before, Joined) and _widths(now) == _widths(before):
+        if isinstance(now, Joined) and isinstance(before, Joined) and widths(now) == widths(before):
             parts = [(self.value(v, w, n), n) for (v, n), (w, _) in zip(now.parts, before.parts, strict=True)]
             known = tuple((v, n) for v, n in parts if v is not None)
             return Joined(known) if len(known) == len(parts) else None
@@ -413,10 +418,6 @@ class _Guess:
             made = now.rebuilt(known) if len(known) == len(now.args) else None
             self._general[key] = made if made is None else self.launch.data.made(made, self.launch.data.kinds[now])
         return self._general[key]
-
-
-def _widths(value: Joined) -> list[int]:
-    return [bits for _, bits in value.parts]
 
 
 def _groups(queues: dict[int, Queue], thread: int) -> list[list[Copy]]:
@@ -490,7 +491,7 @@ class _Check:
             slope = next((s for name, s in of if name == ROUND), 0)
             mask = (1 << bits) - 1
             return of == (end.of if isinstance(end, Placed) else ()) and (int(start) + slope - int(end)) & mask == 0
-        if isinstance(start, Joined) and isinstance(end, Joined) and _widths(start) == _widths(end):
+        if isinstance(start, Joined) and isinstance(end, Joined) and widths(start) == widths(end):
             return all(self._is_next(v, w, n) for (v, n), (w, _) in zip(start.parts, end.parts, strict=True))
         if not isinstance(start, Term) or not isinstance(end, Term):
             return False
@@ -560,7 +561,7 @@ class _After:
             t: Queue([self._copy(c) for c in q.open], [[self._copy(c) for c in g] for g in q.groups])
             for t, q in start.copies.items()
         }
-        return _State(registers, alike, cells, end.history, copies, end.epoch, end.times)
+        return _State(registers, alike, cells, end.history, copies, end.epoch, end.times, end.shown)
 
     def _copy(self, copy: Copy) -> Copy:
         return replace(copy, values=tuple(self._value(v, 32) for v in copy.values))

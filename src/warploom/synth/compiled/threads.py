@@ -157,6 +157,17 @@ class Block:
         self.epoch = 0
         self.copies: dict[int, object] = {}
         """Asynchronous copies on their way, by thread."""
+        self.products: object = None
+        """Products of groups of warps on their way."""
+        self.unshown: dict[tuple[int, int], Owner] | None = None
+        """By variable and byte: who stored this word of shared memory, where no `fence.proxy.async` has followed; None: nothing
+        reads it by another proxy."""
+        self.written: dict[str, int] | None = None
+        """By register: the step that wrote it last; None: nobody asks."""
+        self.fenced = 0
+        """The step of the last `wgmma.fence`."""
+        if any(i.opcode == "wgmma" for i in launch.routine.instructions):
+            self.unshown, self.written = {}, {}
         self.passed: dict[str, dict[int, dict[int, tuple[int, Value]]]] = {}
         """Values passed to functions and back: variable, thread, byte offset to size and number."""
         self.execution = 0
@@ -226,6 +237,8 @@ class Block:
         return column if len(lanes) == self.count else [column[t] for t in lanes]
 
     def write(self, name: str, lanes: Lanes, values: list[Value]) -> None:
+        if self.written is not None:
+            self.written[name] = self.execution
         if len(lanes) == self.count:
             self.registers[name] = values
             self.alike.pop(name, None)
@@ -244,15 +257,25 @@ class Block:
             return self.alike.get(name)
         values = self.launch.translations.common(self.registers[name])
         if values is not None:
-            self.write_common(name, values)
+            self.alike[name] = values
+            self.registers.pop(name)
         return values
 
     def write_common(self, name: str, values: list[Value]) -> None:
         """The threads get the translations of these values."""
+        if self.written is not None:
+            self.written[name] = self.execution
         self.alike[name] = values
         self.registers.pop(name, None)
 
     # ------------------------------------------------------------ order of accesses
+
+    def stored(self, region: Region, offset: int, size: int, thread: int, instruction: int) -> None:
+        """Notes a store by the generic proxy, where that matters."""
+        if self.unshown is not None and any(region is own for own in self.shared.regions):
+            who = self.owner(thread, instruction)
+            for at in range(offset - offset % 4, offset + size, 4):
+                self.unshown[region.base, at] = who
 
     def owner(self, thread: int, instruction: int, *, is_wide: bool = False) -> Owner:
         return Owner(self.position, thread, self.times[thread], self.epoch, instruction, self.execution, is_wide)

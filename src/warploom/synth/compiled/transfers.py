@@ -116,7 +116,7 @@ class Transfers:
             ) from error
         region.is_gathered = True
         if size * count > region.align:
-            self._need(region, size * count, index)
+            self.need(region, size * count, index)
         return region, [launch.data.made(term, launch.gathers.dtype(region.name)) for term in terms]
 
     def extension(self, type_name: str, target: object) -> partial[Value] | None:
@@ -183,6 +183,7 @@ class Transfers:
                     self.remember(block, t, region, offset, whole, "store", index, is_same=is_same)
                 for k, column in enumerate(columns):
                     region.store(offset + k * size, size, column[n], index, data)
+                block.stored(region, offset, size * len(columns), t, index)
 
         return run
 
@@ -260,6 +261,7 @@ class Transfers:
                 self.remember(block, t, region, offset, size, "update", index, update=update, is_wide=is_wide)
                 old = region.load(offset, size, data)
                 region.store(offset, size, compute(old, value), index, data)
+                block.stored(region, offset, size, t, index)
             if write is not None:
                 write(block, lanes, [old_value] * len(lanes))
 
@@ -302,7 +304,7 @@ class Transfers:
             message = f"expected an address that is a multiple of {size}, got byte {offset} of {region.name}"
             raise block.fault("misaligned", message, index, thread=thread, what=what, element=region.name)
         if size > region.align:
-            self._need(region, size, index)
+            self.need(region, size, index)
         if region.check is not None:
             region.check(block, thread, region, offset, size, what, index)
         if self.launch.translations is not None:
@@ -336,7 +338,7 @@ class Transfers:
             message += ", or of a later block" if slopes else ""
             raise block.fault("misaligned", message, index, thread=thread, what="load", element=region.name)
         if size > region.align:
-            self._need(region, size, index)
+            self.need(region, size, index)
 
     def _follow(
         self, block: Block, thread: int, region: Region, address: int, offset: int, size: int, what: str, index: int
@@ -447,7 +449,7 @@ class Transfers:
         name, (place,), _ = value.data
         return self.launch.data.made(atom(name, (place, step // (kind.bits // 8))), kind)
 
-    def _need(self, region: Region, size: int, index: int) -> None:
+    def need(self, region: Region, size: int, index: int) -> None:
         """An access wider than what the region's begin is known to be a multiple of."""
         try:
             self.launch.places.need(region.name, size)

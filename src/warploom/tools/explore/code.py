@@ -89,7 +89,8 @@ def _c_usage(program: Program, nests: Sequence[Nest], sources: Sequence[Source],
 
 
 def _cuda_usage(program: Program, kernels: Sequence[CudaKernel], options: KernelOptions) -> Iterator[str]:
-    yield f"Compiled with: -arch={arch_of(options.target)}{'' if kernels[0].options.contract else ' --fmad=false'}"
+    arch = next((kernel.arch for kernel in kernels if kernel.has_groups), arch_of(options.target))
+    yield f"Compiled with: -arch={arch}{'' if kernels[0].options.contract else ' --fmad=false'}"
     for kernel in kernels:
         yield ""
         yield f"{kernel.name}:"

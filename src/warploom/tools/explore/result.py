@@ -237,15 +237,14 @@ def page_text(line: Line, explored: Explored, options: KernelOptions) -> str:
 
 def _machine_code(nest: Nest, options: KernelOptions) -> MachineCode | None:
     """None where the CUDA tools are not installed, or do not take it."""
-    arch = arch_of(options.target)
-    kernel = cuda_kernel(nest, CudaOptions(arch=arch))
+    kernel = cuda_kernel(nest, CudaOptions(arch=arch_of(options.target)))
     try:
-        compiled = compile_cuda(kernel.text, arch)
+        compiled = compile_cuda(kernel.text, kernel.arch)
         opcodes = machine_counts(compiled.cubin)[kernel.name].opcodes
     except UserError:
         return None
     shared = compiled.shared_bytes + kernel.dynamic_shared_bytes
-    return MachineCode(arch, compiled.registers, compiled.spill_bytes, shared, opcodes)
+    return MachineCode(kernel.arch, compiled.registers, compiled.spill_bytes, shared, opcodes)
 
 
 def named(program: Program, decisions: Sequence[Mapping[str, Value]]) -> dict[str, Value]:

@@ -56,8 +56,10 @@ def add_memory(words: Vocabulary) -> None:
     )
     space.require("temporaries are shared", {r: words.regions}, [~temporary(r), words.mem_space(r).is_("SHARED")])
     if words.features.swizzles:
-        swizzle, can = space.enum("swizzle", (words.temporaries,), ("NONE", "PERMUTED")), space.fact("can_swizzle")
+        swizzle, can = space.enum("swizzle", (words.temporaries,), ("NONE", "PERMUTED", "ATOMS")), space.fact("can_swizzle")
         space.require("arrays that may be permuted", {r: words.temporaries}, [can(r), swizzle(r).is_("NONE")])
+        fits = space.fact("can_be_in_atoms")
+        space.require("factors that four warps multiply together", {r: words.temporaries}, [fits(r), swizzle(r).is_not("ATOMS")])
     if words.features.prefetches and not words.flavour.has_threads:
         (k,) = space.objects("k")
         ahead, can = space.enum("prefetch", (words.kernel,), AHEAD), space.fact("can_prefetch")

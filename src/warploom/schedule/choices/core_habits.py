@@ -210,12 +210,12 @@ class _Sum:
         """The same where that factor is read where it lies, in line along the lanes and as it is multiplied, since all of it
         stays in the second cache."""
         found = self.packed()
+        if found is None or self.lanes is None:
+            return None
         for load in filter(self._is_packed, self.loads):
             is_in_line = self.objects.stride(load.access, self.lanes) == 1 and load.dtype == self.dtype
             if not is_in_line or self._bytes(load) > self.room:
                 return None
-        if found is None:
-            return None
         found.is_packed, found.is_in_place = False, True
         return found
 

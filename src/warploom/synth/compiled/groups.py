@@ -15,11 +15,11 @@ as for mma.sync.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import cast
 
 from warploom.core import DType, bf16, f16, f32, i8, i32, u8
-from warploom.ptx.instructions import destinations, sources
 from warploom.ptx.syntax import Instruction, Integer, Name, Operand, Vector
 from warploom.synth.compiled.data import Undefined, Value
 from warploom.synth.compiled.matrices import Matrices, all_known
@@ -213,6 +213,7 @@ class Groups:
     def _check_straight(self, index: int, names: frozenset[str]) -> None:
         """Between the fence and a product is nothing that touches its registers, on the one way there."""
         routine = self.launch.routine
+        registers = {name.partition(".")[0] for name in names}
         starts = set(routine.labels.values())
         for at in range(index - 1, -1, -1):
             other = routine.instructions[at]
@@ -224,7 +225,7 @@ class Groups:
                 if other.modifiers[0] in ("mma_async", "commit_group"):
                     continue
                 break
-            if names.intersection((*destinations(other), *sources(other))):
+            if registers.intersection(_registers_in(other.operands)):
                 break
         raise self.launch.unsupported("expected a product straight behind its wgmma.fence", index)
 
@@ -481,6 +482,18 @@ def _is_marked(block: Block, name: str, one: _Sum) -> bool:
     if name in block.alike:
         return all(value is one.marker[0] for value in block.alike[name])
     return block.registers.get(name) is one.marker
+
+
+def _registers_in(part: object) -> Iterator[str]:
+    """Every name in a part of an instruction; of elements of vector registers (`%v.x`) that of the register."""
+    if isinstance(part, str):
+        yield part.partition(".")[0]
+    elif isinstance(part, tuple):
+        for one in cast("tuple[object, ...]", part):
+            yield from _registers_in(one)
+    elif is_dataclass(part):
+        for own in fields(part):
+            yield from _registers_in(getattr(part, own.name))
 
 
 def _words(launch: Launch, region: Region, offset: int) -> tuple[Value, ...]:

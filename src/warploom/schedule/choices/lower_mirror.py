@@ -10,8 +10,8 @@ with both axes exchanged, what is below.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from math import prod
 from typing import assert_never
 
@@ -20,7 +20,7 @@ from warploom.schedule.backbone import Symmetry
 from warploom.schedule.choices.lower_operations import Operation, Operations
 from warploom.schedule.choices.lower_tree import Branch, Item, Tree
 from warploom.schedule.choices.lower_values import Registers
-from warploom.schedule.nest import Affine, Barrier, Combine, Compute, Guard, Kind, Load, Loop, Node, Ref, Store
+from warploom.schedule.nest import Affine, Barrier, Combine, Compute, Guard, Kind, Load, Loop, Node, Ref, Store, renumbered
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def again(items: list[Item], halves: Halves, write: Callable[[int], Node], numbe
     for node in found:
         for loop in _loops(node):
             fresh[loop.number] = next(numbers)
-    return tuple(_renumbered(node, fresh) for node in found)
+    return tuple(renumbered(node, lambda n: fresh.get(n, n)) for node in found)
 
 
 def _again(items: list[Item], halves: Halves, write: Callable[[int], Node]) -> list[Node]:
@@ -143,33 +143,3 @@ def _uses(node: Node, number: int) -> bool:
         case _:
             assert_never(node)
     return any(n == number for affine in found for n, _ in affine.terms)
-
-
-def _renumbered(node: Node, numbers: Mapping[int, int]) -> Node:
-    def affine(of: Affine) -> Affine:
-        return of.renamed(lambda n: numbers.get(n, n))
-
-    def ref(of: Ref) -> Ref:
-        return replace(of, at=tuple(affine(a) for a in of.at))
-
-    def guards(of: tuple[Guard, ...]) -> tuple[Guard, ...]:
-        return tuple(replace(g, index=affine(g.index)) for g in of)
-
-    match node:
-        case Loop(body=body):
-            return replace(node, number=numbers[node.number], body=tuple(_renumbered(n, numbers) for n in body))
-        case Load(target=target, memory=memory):
-            return replace(
-                node,
-                target=ref(target),
-                memory=memory.mapped(affine),
-            )
-        case Store(memory=memory, argument=argument):
-            return replace(node, memory=memory.mapped(affine), argument=ref(argument) if isinstance(argument, Ref) else argument)
-        case Compute(target=target, arguments=arguments):
-            given = tuple(ref(a) if isinstance(a, Ref) else affine(a) if isinstance(a, Linear) else a for a in arguments)
-            return replace(node, target=ref(target), arguments=given, guards=guards(node.guards))
-        case Combine() | Barrier():
-            return node
-        case _:
-            assert_never(node)

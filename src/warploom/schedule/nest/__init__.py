@@ -51,6 +51,7 @@ from warploom.schedule.nest.walk import (
     interval,
     loops,
     references,
+    renumbered,
     staged_fills,
     statements,
 )
@@ -61,6 +62,6 @@ __all__ = [
     "OpenLoop", "Products", "Ref", "Register", "Rows", "Space", "Statement", "Store", "Swizzle", "Threads", "TileFactor",
     "TileProducts", "Trips", "Value", "Way", "at_run_time", "at_value", "atoms_swizzle", "blocks_of", "buffer_of",
     "bytes_of_shared", "code_size", "counts", "fused", "guarded_interval", "guards_of", "hardware_sizes", "identity",
-    "interval", "loops", "placed", "products_of", "references", "rounds_held", "share_of", "staged_fills", "statements",
-    "text", "threads_of", "tiles_of", "verify", "with_barriers", "words_of_sum",
+    "interval", "loops", "placed", "products_of", "references", "renumbered", "rounds_held", "share_of", "staged_fills",
+    "statements", "text", "threads_of", "tiles_of", "verify", "with_barriers", "words_of_sum",
 ]  # fmt: skip

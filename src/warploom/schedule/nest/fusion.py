@@ -12,10 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from warploom.core.linear import Linear, variable
+from warploom.core.linear import variable
 from warploom.schedule.nest.nodes import (
-    Affine,
-    Argument,
     Barrier,
     Combine,
     Compute,
@@ -28,7 +26,7 @@ from warploom.schedule.nest.nodes import (
     Space,
     Store,
 )
-from warploom.schedule.nest.walk import Statement, references, statements
+from warploom.schedule.nest.walk import Statement, references, renumbered, statements
 
 _KINDS = (Kind.THREAD, Kind.UNROLL)
 
@@ -39,7 +37,7 @@ def fused(nest: Nest) -> Nest:
     body = joining.joined(nest.body)
     if not joining.renamed:
         return nest
-    return _contracted(replace(nest, body=tuple(_renamed(node, joining.renamed) for node in body)))
+    return _contracted(replace(nest, body=tuple(renumbered(node, joining.last) for node in body)))
 
 
 class _Joining:
@@ -53,6 +51,12 @@ class _Joining:
         self.renamed: dict[int, int] = {}
         """By loop that is gone, the one that stands for it."""
 
+    def last(self, number: int) -> int:
+        """The loop that stands for the one of that number, or itself."""
+        while number in self.renamed:
+            number = self.renamed[number]
+        return number
+
     def joined(self, nodes: Sequence[Node]) -> tuple[Node, ...]:
         found: list[Node] = []
         for node in nodes:
@@ -60,7 +64,7 @@ class _Joining:
             before = found[-1] if found else None
             if isinstance(before, Loop) and isinstance(now, Loop) and self.may_join(before, now):
                 self.renamed[now.number] = before.number
-                rest = tuple(_renamed(n, {now.number: before.number}) for n in now.body)
+                rest = tuple(renumbered(n, self.last) for n in now.body)
                 now = replace(before, body=self.joined((*before.body, *rest)))
                 found.pop()
             found.append(now)
@@ -134,43 +138,6 @@ def _buffers(loop: Loop) -> tuple[set[int], set[int]]:
             case _:
                 pass
     return stored, used
-
-
-def _renamed(node: Node, names: dict[int, int]) -> Node:
-    """The node with other loops in its sums."""
-
-    def last(number: int) -> int:
-        while number in names:
-            number = names[number]
-        return number
-
-    def sum_of(affine: Affine) -> Affine:
-        return affine.renamed(last)
-
-    def argument_of(argument: Argument) -> Argument:
-        if isinstance(argument, Ref):
-            return ref_of(argument)
-        return sum_of(argument) if isinstance(argument, Linear) else argument
-
-    def ref_of(ref: Ref) -> Ref:
-        return replace(ref, at=tuple(map(sum_of, ref.at)))
-
-    match node:
-        case Loop(body=body, only=only):
-            own = tuple(replace(g, index=sum_of(g.index)) for g in only)
-            return replace(node, body=tuple(_renamed(n, names) for n in body), only=own)
-        case Load(target=target, memory=memory):
-            return replace(node, target=ref_of(target), memory=memory.mapped(sum_of))
-        case Store(memory=memory, argument=argument, guards=guards):
-            own = tuple(replace(g, index=sum_of(g.index)) for g in guards)
-            return replace(node, memory=memory.mapped(sum_of), argument=argument_of(argument), guards=own)
-        case Compute(target=target, arguments=arguments, guards=guards):
-            own = tuple(replace(g, index=sum_of(g.index)) for g in guards)
-            return replace(node, target=ref_of(target), arguments=tuple(map(argument_of, arguments)), guards=own)
-        case Combine(target=target, source=source, threads=threads):
-            return replace(node, target=ref_of(target), source=ref_of(source), threads=tuple(map(last, threads)))
-        case Barrier():
-            return node
 
 
 def _contracted(nest: Nest) -> Nest:

@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from warploom.core.linear import Linear
-from warploom.schedule.nest.nodes import Affine, Barrier, Combine, Compute, Guard, Kind, Load, Loop, Nest, Node, Ref, Store
+from warploom.schedule.nest.nodes import (
+    Affine,
+    Argument,
+    Barrier,
+    Combine,
+    Compute,
+    Guard,
+    Kind,
+    Load,
+    Loop,
+    Nest,
+    Node,
+    Ref,
+    Store,
+)
 
 Statement = Load | Store | Compute | Combine | Barrier
 
@@ -139,3 +153,36 @@ def staged_fills(nest: Nest, loop: Loop) -> tuple[tuple[Node, ...], tuple[Node, 
         default=-1,
     )
     return loop.body[: last + 1], loop.body[last + 1 :]
+
+
+def renumbered(node: Node, number: Callable[[int], int]) -> Node:
+    """The node whose loops, and those that its sums and guards name, have other numbers."""
+
+    def sum_of(affine: Affine) -> Affine:
+        return affine.renamed(number)
+
+    def ref_of(ref: Ref) -> Ref:
+        return replace(ref, at=tuple(map(sum_of, ref.at)))
+
+    def argument_of(argument: Argument) -> Argument:
+        if isinstance(argument, Ref):
+            return ref_of(argument)
+        return sum_of(argument) if isinstance(argument, Linear) else argument
+
+    def held(guards: tuple[Guard, ...]) -> tuple[Guard, ...]:
+        return tuple(replace(guard, index=sum_of(guard.index)) for guard in guards)
+
+    match node:
+        case Loop(body=body, only=only):
+            inner = tuple(renumbered(child, number) for child in body)
+            return replace(node, number=number(node.number), body=inner, only=held(only))
+        case Load(target=target, memory=memory):
+            return replace(node, target=ref_of(target), memory=memory.mapped(sum_of))
+        case Store(memory=memory, argument=argument, guards=guards):
+            return replace(node, memory=memory.mapped(sum_of), argument=argument_of(argument), guards=held(guards))
+        case Compute(target=target, arguments=arguments, guards=guards):
+            return replace(node, target=ref_of(target), arguments=tuple(map(argument_of, arguments)), guards=held(guards))
+        case Combine(target=target, source=source, threads=threads):
+            return replace(node, target=ref_of(target), source=ref_of(source), threads=tuple(map(number, threads)))
+        case Barrier():
+            return node

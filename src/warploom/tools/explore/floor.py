@@ -55,16 +55,7 @@ def with_floor(
             beside: Line = {"plain_ms": rounded(times.plain_ms), "time_over_plain": round(times.ratio, 4), "kind": "found"}
             if times.ratio <= 1:
                 return line | beside, explored
-            results = check_cpu(
-                program,
-                plain,
-                data,
-                options.threads,
-                function,
-                options.seed,
-                build,
-                sizes=sizes_of(function, options.sizes, options.run_time),
-            )
+            results = _checked(program, plain, data, function, options, build)
     except (UserError, KeyboardInterrupt, MemoryError, OutOfTimeError):
         return line, explored
     if results.verdict == "refuted" or (line["verdict"] == "tested" and results.verdict != "tested"):
@@ -110,16 +101,7 @@ def alone(
         with within(limit_s):
             calls = _calls(program, plain, build, data)
             time_ms = sum(call.rough_ms(_ENOUGH_MS) for call in calls) / options.threads
-            results = check_cpu(
-                program,
-                plain,
-                data,
-                options.threads,
-                function,
-                options.seed,
-                build,
-                sizes=sizes_of(function, options.sizes, options.run_time),
-            )
+            results = _checked(program, plain, data, function, options, build)
             if options.threads * time_ms < limit_s * 1e3 / 4:
                 timing = retime([Together(tuple(calls))], options.threads, rounds=_ROUNDS)[0]
                 time_ms = timing.median_ms
@@ -166,6 +148,14 @@ def _calls(program: Program, nests: Sequence[Nest], build: Build, data: Data) ->
     arrays = program_arrays(program, data.inputs)
     kernels = [compile_nest(nest, flags=build.flags) for nest in nests]
     return [kernel.call([arrays[b.name] for b in kernel.buffers], data.scalars) for kernel in kernels]
+
+
+def _checked(
+    program: Program, plain: Sequence[Nest], data: Data, function: Function, options: KernelOptions, build: Build
+) -> Checked:
+    """The results of the plain loops, compared with the function's."""
+    sizes = sizes_of(function, options.sizes, options.run_time)
+    return check_cpu(program, plain, data, options.threads, function, options.seed, build, sizes=sizes)
 
 
 def _compared(

@@ -1,4 +1,4 @@
-"""Data sets take both sides of conditions: functions that differ on one side alone are told apart."""
+"""Data sets take both sides of conditions: functions that differ on one side alone are told apart. Sizes of 0 have data, too."""
 
 # ruff: noqa: F821, UP037  (indices and sizes are names of the language)
 # pyright: basic, reportInvalidTypeForm=false, reportUndefinedVariable=false, reportIndexIssue=false, reportOperatorIssue=false
@@ -9,8 +9,8 @@ from __future__ import annotations
 import pytest
 
 from warploom.core import f32, i32
-from warploom.schedule.backbone import evaluate_program
-from warploom.schedule.frontend import out, tensor, where
+from warploom.schedule.backbone import at_sizes, evaluate_program
+from warploom.schedule.frontend import exp, out, tensor, where
 from warploom.tools.explore.check import compare
 from warploom.tools.explore.data import Effort, data_for, further_data
 
@@ -85,3 +85,18 @@ def test_a_side_that_is_seldom_taken_is_told(function, wrong, most: int) -> None
     sets = [first, *further_data(program, 0, {}, first.content, Effort(60.0, 0.0, most))]
     assert all(compare(evaluate_program(program, d.inputs, d.scalars), d).verdict == "tested" for d in sets)
     assert any(compare(evaluate_program(other, d.inputs, d.scalars), d).verdict == "refuted" for d in sets)
+
+
+@tensor
+def extremes(X: f32["m", "n"], Y: out[f32["m"]], Z: out[f32["m"]]):
+    Y[i] = exp(max(X[i, j], over=j))
+    Z[i] = exp(min(X[i, j], over=j))
+
+
+@pytest.mark.parametrize("sizes", [{"m": 3, "n": 0}, {"m": 0, "n": 3}, {"m": 0, "n": 0}])
+def test_extremes_of_no_elements_have_bounds(sizes) -> None:
+    program = extremes.at_run_time(extremes.program({"m": 8, "n": 8}), {"m": 1, "n": 1}, has_strides=True)
+    program = at_sizes(program, sizes)
+    for data in further_data(program, 0, {}):
+        assert all(values.size == sizes["m"] for values in data.outputs.values())
+        assert compare(evaluate_program(program, data.inputs, data.scalars), data).verdict == "tested"

@@ -82,7 +82,7 @@ def inputs_of(
     """Data set `number` of a kind: values of each input, by name, in its shape.
 
     whole: the largest whole number but for the extremes, which are 1 and 2 more. marks: numbers that the function compares with,
-    as `marks_of` gives them; sets but the first have some elements at and around them, every other one many that are equal to them.
+    as `marks_of` gives them; sets but the first have some elements at and around them, every other one many that are equal.
     """
     is_plain = content is Content.RANDOM and not number
     chance = np.random.default_rng(seed if is_plain else [seed, [*Content].index(content), number])
@@ -239,8 +239,8 @@ def _foremost(length: int) -> list[int]:
 
 
 def marks_of(stages: Iterable[Backbone], parameters: Mapping[str, float]) -> tuple[float, ...]:
-    """Numbers that the function compares values with, or limits them to, but infinities: constants, scalars, the middle and the end
-    of indices; 1 where it compares values with each other, so that some are equal."""
+    """Numbers that the function compares values with, or limits them to, but infinities: constants, scalars, the middle and the
+    end of indices; 1 where it compares values with each other, so that some are equal."""
     found: set[float] = set()
     for stage in stages:
         for made in stage.instructions:

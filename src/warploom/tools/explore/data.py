@@ -21,6 +21,7 @@ from warploom.schedule.backbone import (
     Program,
     Role,
     can_bound,
+    converts_to_integers,
     evaluate_bounded,
     evaluate_program,
     exact_whole,
@@ -247,15 +248,18 @@ def _data(
 ) -> Data:
     points, is_exact = points_of(program), content is Content.WHOLE
     outputs: dict[str, Array] = {}
-    reference = ""
+    reference, allowed = "", None
     if kernel is not None and (budget_s is None or points <= budget_s * COMPUTED_PER_S):
         outputs, reference = kernel.reference(inputs, scalars), "NumPy"
     evaluated_points = EVALUATED if budget_s is None else min(EVALUATED, budget_s * EVALUATED_PER_S)
     if points <= evaluated_points and (kernel is None or len(program.stages) > 1):
         evaluated = evaluate_program(program, inputs, scalars)
         outputs, reference = evaluated | outputs, reference or "evaluation"
+        is_few = points * _BOUNDED_POINT_S <= evaluated_points * _POINT_S
+        if is_few and not is_exact and converts_to_integers(program) and can_bound(program):
+            allowed = {n: a.allowed for n, a in evaluate_bounded(program, inputs, scalars).items()}
     tolerance = 0.0 if is_exact else TOLERANCE
-    return Data(inputs, scalars, outputs, reference, _in_bf16(program, is_exact=is_exact), content, tolerance)
+    return Data(inputs, scalars, outputs, reference, _in_bf16(program, is_exact=is_exact), content, tolerance, allowed)
 
 
 def _in_bf16(program: Program, *, is_exact: bool) -> frozenset[str]:

@@ -6,6 +6,9 @@
 
 from __future__ import annotations
 
+from math import inf
+
+import numpy as np
 import pytest
 
 from warploom.core import f32, i32
@@ -85,6 +88,20 @@ def test_a_side_that_is_seldom_taken_is_told(function, wrong, most: int) -> None
     sets = [first, *further_data(program, 0, {}, first.content, Effort(60.0, 0.0, most))]
     assert all(compare(evaluate_program(program, d.inputs, d.scalars), d).verdict == "tested" for d in sets)
     assert any(compare(evaluate_program(other, d.inputs, d.scalars), d).verdict == "refuted" for d in sets)
+
+
+@tensor
+def greatest_of_a_length(L: i32["m"], X: f32["m", "n"], Y: out[f32["m"]], Z: out[f32["m"]]):
+    Y[i] = max(where(j < L[i], X[i, j], -inf), over=j)
+    Z[i] = sum(exp(X[i, j]), over=j)
+
+
+def test_infinities_that_are_chosen_are_right() -> None:
+    """Rows of length 0."""
+    program = greatest_of_a_length.program(SIZES)
+    sets = [*further_data(program, 0, {}, effort=Effort(60.0, 0.0, 12))]
+    assert any(np.isinf(d.outputs["Y"]).any() and d.allowed for d in sets)
+    assert all(compare(evaluate_program(program, d.inputs, d.scalars), d).verdict == "tested" for d in sets)
 
 
 @tensor

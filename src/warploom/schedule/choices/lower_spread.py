@@ -131,6 +131,8 @@ def _copy_of(nest: Nest, buffer: int) -> tuple[tuple[Loop, ...], Load, Store] | 
     argument = store.argument
     if not isinstance(argument, Ref) or argument.value != load.target.value or any(x.kind is Kind.THREAD for x in around):
         return None
+    if any(store.memory.lanes_apart(x.number) == 0 for x in own):
+        return None
     uses = sum(1 for s, _ in every if isinstance(s, Load) and s.target.value == load.target.value)
     return (own, load, store) if uses == 1 and nest.buffers[load.memory.buffer].space is Space.GLOBAL else None
 

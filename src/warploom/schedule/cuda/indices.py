@@ -20,7 +20,7 @@ from warploom.schedule.cuda.lines import Line
 from warploom.schedule.nest import Affine, Digit, Kind, Loop, Rows, Trips
 
 Atom: TypeAlias = tuple[str, int]
-"""("block", hardware dimension), ("thread", hardware dimension), ("digit", position in `NestFacts.digits`) or ("loop", number)."""
+"""("block" or "thread", hardware dimension), ("digit", position in `NestFacts.digits`) or ("loop", number)."""
 
 MOST_INT = 2**31 - 1
 

@@ -305,8 +305,6 @@ class Loop:
     hardware: int | None = None
     """Block and thread loops: the hardware dimension (0 = x, varies fastest); thread loops mapped alike share it, and its size
     is the largest of theirs. None of thread loops that have a digit."""
-    digit: Digit | None = None
-    """Thread loops that are one of those in which all threads of the block are enumerated, some around the others."""
     stages: int = 1
     """Above 1: the children that fill buffers of as many copies (iteration i uses copy i modulo stages) run `stages - 1`
     iterations ahead. They come first in the body; the barrier behind them goes to the top of the body when they run ahead."""
@@ -316,6 +314,8 @@ class Loop:
     """Sequential loops: iterations in which one of these does not hold are left out. In a nest with threads, and of loops that
     fill ahead, each is on this loop and on blocks, so that those that are left are neighbours, the same ones for all threads of
     a block."""
+    digit: Digit | None = None
+    """Thread loops that are one of those in which all threads of the block are enumerated, some around the others."""
 
     @property
     def most(self) -> int:

@@ -90,6 +90,11 @@ def _add_spread(words: Vocabulary, follows: Fact) -> None:
     r, p, q = words.space.objects("r p q")
     spread, can = space.enum("spread", (words.temporaries,), ("NO", "YES")), space.fact("can_spread")
     space.require("copies that threads may share out", {r: words.temporaries}, [can(r), spread(r).is_("NO")])
+    space.require(
+        "all threads copy from the array itself",
+        {r: words.temporaries},
+        [~can(r), spread(r).is_("NO"), words.mem_space(space.function("copied_from")(r)).is_("GLOBAL")],
+    )
     source, target = words.source(p), words.target(p)
     side = space.enum("is_shared_out", (words.pairs,), ("NO", "YES"))
     """A dimension of the tile."""
@@ -105,6 +110,13 @@ def _add_spread(words: Vocabulary, follows: Fact) -> None:
         "all threads load and store together",
         {p: words.staged_pairs},
         [side(p).is_("NO"), order(source, words.put(p)).is_("MERGED")],
+    )
+    of_copy, s = space.fact("copies", 2), space.objects("s")[0]
+    """A pair of a temporary, and a statement of the copy into it."""
+    space.require(
+        "sides hold nothing else",
+        {p: words.block_pairs, s: words.statements},
+        [of_copy(p, s), side(p).is_("NO"), order(source, s).is_not("OUTER")],
     )
     two = {p: words.block_pairs, q: words.block_pairs}
     within = order(source, words.source(q))

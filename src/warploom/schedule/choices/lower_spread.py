@@ -78,10 +78,14 @@ def spread(nest: Nest, buffer: int, *, is_async: bool) -> Nest:
 
 
 def shares_of(sizes: Sequence[int], threads: int) -> list[Share]:
-    """Sides of these sizes, those along which neighbours lie first, shared out over so many threads in the fewest rounds; of those
-    with the most threads along the first sides."""
-    (best, *_) = sorted(_shared_out(sizes, threads), key=lambda s: (prod(x.rounds for x in s), [-x.threads for x in s]))
-    return best
+    """Sides of these sizes, those along which neighbours lie first, shared out over so many threads in the fewest rounds; of
+    these with the fewest guards, and with the most threads along the first sides."""
+
+    def cost(shares: Sequence[Share]) -> tuple[object, ...]:
+        guarded = sum(x.threads * x.rounds > size for x, size in zip(shares, sizes, strict=True))
+        return prod(x.rounds for x in shares), guarded, [-x.threads for x in shares]
+
+    return min(_shared_out(sizes, threads), key=cost)
 
 
 def _shared_out(sizes: Sequence[int], threads: int) -> Iterator[list[Share]]:

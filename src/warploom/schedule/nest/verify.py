@@ -17,7 +17,6 @@ from warploom.schedule.nest.nodes import (
     Cache,
     Combine,
     Compute,
-    Digit,
     Guard,
     Kind,
     Load,
@@ -85,6 +84,7 @@ class _Checker:
         stored: set[int] = set()
         for statement, around in statements(nodes, outside):
             yield from self._statement(statement, around)
+            yield from self._digits(around)
             read, made = references(statement)
             for ref in read:
                 if ref.value not in written:
@@ -153,8 +153,8 @@ class _Checker:
             yield f"loop {loop.name} is empty"
         if (loop.hardware is not None) != (loop.kind is Kind.BLOCK or (loop.kind is Kind.THREAD and loop.digit is None)):
             yield f"{loop.kind} loop {loop.name} has hardware dimension {loop.hardware}"
-        if loop.digit is not None:
-            yield from self._digit(loop, loop.digit)
+        if loop.digit is not None and loop.kind is not Kind.THREAD:
+            yield f"{loop.kind} loop {loop.name} is a digit of a thread's number"
         if loop.kind is Kind.VECTOR:
             if len(loop.body) != 1 or not isinstance(loop.body[0], Load | Store | Compute):
                 yield f"vector loop {loop.name} holds more than one statement"
@@ -177,17 +177,17 @@ class _Checker:
         for guard in loop.only:
             yield from self._affine(guard.index, around)
 
-    def _digit(self, loop: Loop, digit: Digit) -> Iterator[str]:
-        """Digits are those of one number: each counts what the faster ones, inside, make up together, and only the slowest is the
-        last."""
-        if loop.kind is not Kind.THREAD:
-            yield f"{loop.kind} loop {loop.name} is a digit of a thread's number"
-        inside = [o for o in loops(loop.body) if o.digit is not None]
-        faster = next(((o, o.digit) for o in inside if o.digit is not None), None)
-        if digit.step != (1 if faster is None else faster[1].step * faster[0].size):
-            yield f"{loop.name} counts steps of {digit.step} threads, not as many as the digits inside make up"
-        if faster is not None and faster[1].is_last:
-            yield f"{faster[0].name} is a last digit inside of {loop.name}"
+    def _digits(self, around: tuple[Loop, ...]) -> Iterator[str]:
+        """Digits around a statement are those of one number: each counts what the faster ones, inside, make up together, and only
+        the slowest is the last."""
+        digits = [(x, x.digit) for x in around if x.digit is not None]
+        whole = 1
+        for position, (loop, digit) in enumerate(reversed(digits), 1):
+            if digit.step != whole:
+                yield f"{loop.name} counts steps of {digit.step} threads, the digits inside make up {whole}"
+            if digit.is_last and position < len(digits):
+                yield f"{loop.name} is the last digit, and not the slowest"
+            whole = digit.step * loop.size
 
     def _is_of_block(self, loop: Loop, guard: Guard) -> bool:
         """Whether the guard is on the loop, and else on blocks alone."""

@@ -1,10 +1,10 @@
-"""Copies that all threads of a block share out: every element once, by all of them, and the nest as it was where that cannot be."""
+"""Copies that all threads of a block share out: every element once, by all of them; the nest as it was where that cannot be."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from dataclasses import replace
-import random
 from itertools import count
 from math import prod
 
@@ -59,11 +59,15 @@ def copying(rows: int, columns: int, x: int, y: int, *, across: bool = False, dt
             guards = [(c, edge)] if edge else []
             b.load(b.ref(v), source, t * (rows * wide) + r * wide + c, *guards)
             b.store(tile, c * rows + r if across else r * columns + c, b.ref(v))
-        with b.loop("y", Kind.THREAD, y, hardware=1) as ty, b.loop("x", Kind.THREAD, x) as tx, b.loop("n", Kind.LOOP, rows) as n:
-            with b.loop("m", Kind.LOOP, -(-columns // (x * y))) as m:
-                place = m * (x * y) + ty * x + tx
-                b.load(b.ref(w), tile, n + place * rows if across else n * columns + place, (place, columns))
-                b.store(target_, t * (rows * columns) + n * columns + place, b.ref(w), (place, columns))
+        with (
+            b.loop("y", Kind.THREAD, y, hardware=1) as ty,
+            b.loop("x", Kind.THREAD, x) as tx,
+            b.loop("n", Kind.LOOP, rows) as n,
+            b.loop("m", Kind.LOOP, -(-columns // (x * y))) as m,
+        ):
+            place = m * (x * y) + ty * x + tx
+            b.load(b.ref(w), tile, n + place * rows if across else n * columns + place, (place, columns))
+            b.store(target_, t * (rows * columns) + n * columns + place, b.ref(w), (place, columns))
     return b.nest()
 
 
@@ -239,7 +243,8 @@ def test_random_kernels_compute_the_product() -> None:
 @pytest.mark.parametrize(("across", "words"), [(False, ("if (t1 < 18)",)), (True, ("/ 3;", "% 3;", "if (t3 < 6)"))])
 def test_the_printed_copies_are_those_of_the_nest(across: bool, words: tuple[str, ...]) -> None:
     given = np.arange(144, dtype=np.float32)
-    kernel, _ = checked(Case(copied(copying(6, 12, 8, 3, across=across)), {"X": given, "Y": np.zeros_like(given)}, {}, {"Y": given}))
+    nest = copied(copying(6, 12, 8, 3, across=across))
+    kernel, _ = checked(Case(nest, {"X": given, "Y": np.zeros_like(given)}, {}, {"Y": given}))
     assert all(word in kernel.text for word in words)
 
 

@@ -84,7 +84,7 @@ def test_the_bound_knows_copies_that_all_threads_share_out(on: str, name: str) -
         for number, temporary in enumerate(space.temporaries):
             start = start.restrict("spread", (temporary.region,), 2) or start
             start = start.restrict("dim_mapping", (chance.choice(space.objects.pairs_of(number)),), 1) or start
-        candidate, before = space.usually(start, lambda _: chance.random() < 0.15, seed), 0.0
+        candidate, before = space.usually(start, lambda _, c=chance: c.random() < 0.15, seed), 0.0
         while candidate is not None and (decision := space.decisions(candidate)) is not None:
             before = max(before, bound.of(candidate))
             children = [space.apply(candidate, decision, a) for a in decision.alternatives]

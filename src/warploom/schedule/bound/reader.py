@@ -98,9 +98,9 @@ def read(positions: Positions, domains: Domains, members: Bytes, bounds: Ints, v
                 view.mapping[b, a] = (mapped & 3) | (mapped & 4) << 1 | (mapped & 8) >> 1
     for n in range(positions.spread.shape[0]):
         dim, variable, store = positions.spread[n, 0], positions.spread[n, 1], positions.spread[n, 2]
-        if view.possible[store] and view.kind[dim] & LOOP and (domains[variable] & np.uint64(SPREAD)):
-            if view.order[positions.spread[n, 3], positions.spread[n, 4]] != MERGED:
-                view.kind[dim] |= LOOP | UNROLL | VECTOR | THREAD
+        is_side = view.order[positions.spread[n, 3], positions.spread[n, 4]] != MERGED
+        if is_side and view.possible[store] and view.kind[dim] & LOOP and (domains[variable] & np.uint64(SPREAD)):
+            view.kind[dim] |= LOOP | UNROLL | VECTOR | THREAD
     for e in range(positions.size.shape[0]):
         sizes = domains[positions.size[e]]
         first = -1

@@ -167,7 +167,7 @@ class Tiles:
         return "THREAD" if loop.level == (2 if levels > 3 else 1) else "UNROLL"
 
     def copied(self, temporary: Temporary, threads: list[int]) -> Iterator[Habit]:
-        """Threads copy along the loops that they share out anyway; a level that is none of those takes part of the slice."""
+        """The tile is copied by threads, ahead, and permuted."""
         producer = self.operation[temporary.producer]
         loads = {self.loop[s].extent: s for s in producer.loops}
         outside = {e for e, s in self.own.items() if self.loop[s].level == 0}
@@ -185,7 +185,8 @@ class Tiles:
             for statement in (pair.load,) if self.way.spread else (vector, pair.store, pair.load):
                 yield "dim_kind", (statement,), "VECTOR"
         if not self.way.spread:
-            yield from self._along_loops(loads, threads, outside, vector)
+            inside = {e: s for e, s in loads.items() if e not in outside}
+            yield from self._along_loops(inside, threads, vector)
         access = self.backbone.instructions[temporary.producer].access
         if access is not None:
             yield "mem_space", (access.region,), "GLOBAL"
@@ -193,20 +194,20 @@ class Tiles:
         yield "stages", (temporary.region,), "1" if self.way.is_tall and not self.way.spread else "2"
         yield "swizzle", (temporary.region,), "PERMUTED"
 
-    def _along_loops(self, loads: Mapping[int, int], threads: list[int], outside: set[int], vector: int | None) -> Iterator[Habit]:
-        """Of loads, by extent: the loops that threads share out anyway, and a level that is none of those for a slice."""
+    def _along_loops(self, loads: Mapping[int, int], threads: list[int], vector: int | None) -> Iterator[Habit]:
+        """Threads copy along the loops that they share out anyway; a level that is none of those takes part of the slice."""
         free = list(threads)
         for extent, statement in loads.items():
             if self.own[extent] in free:
                 free.remove(self.own[extent])
                 yield "dim_kind", (statement,), "THREAD"
                 yield "thread_mapping", (statement, self.own[extent]), "MAPPED"
-        slices = [s for e, s in loads.items() if self.loop[self.own[e]].is_reduction and e not in outside and s != vector]
+        slices = [s for e, s in loads.items() if self.loop[self.own[e]].is_reduction and s != vector]
         for statement, level in zip(list(slices), free, strict=False):
             yield "dim_kind", (statement,), "THREAD"
             yield "thread_mapping", (statement, level), "MAPPED"
-        for extent, statement in loads.items():
-            if extent not in outside and statement != vector:
+        for statement in loads.values():
+            if statement != vector:
                 yield "dim_kind", (statement,), "UNROLL"
 
     def _apart(self) -> Iterator[Habit]:

@@ -227,8 +227,9 @@ class _Inputs:
             "is_dynamic_pair": frozenset(n for n, p in pairs if n not in static or loops[p.source].axis in serial),
             "has_static_ends": static,
             "laid_out": together,
-            "copies": frozenset((n, s) for k, t in enumerate(self.objects.temporaries) for n in self.objects.pairs_of(k)
-                                for s in self._copying(t)),
+            "copies": frozenset(
+                (n, s) for k, t in enumerate(self.objects.temporaries) for n in self.objects.pairs_of(k) for s in self._copying(t)
+            ),
             "follows": frozenset((n, m) for n, m in together if n < m),
             "is_of_later_array": frozenset((n, m) for n, t in staged for m, u in staged if t < u),
         }

@@ -271,7 +271,8 @@ def _hardware(context: Context) -> list[Item]:
             index = total(strides) if digit.step == 1 else binary("/", total(strides), decimal(digit.step))
             index = index if digit.is_last else binary("%", index, decimal(size))
             named = dict.fromkeys(loop.name for loop in facts.loops.values() if (loop.digit, loop.size) == (digit, size))
-            lines.append(Line(f"const int {context.indices.texts['digit', number]} = {index.text};  // {', '.join(named)}: {size}"))
+            text = context.indices.texts["digit", number]
+            lines.append(Line(f"const int {text} = {index.text};  // {', '.join(named)}: {size}"))
     if context.warp_mask is not None:
         full, rest = rest_of_warps(facts.threads)
         mask = f"{total(strides).text} < {full} ? 0xffffffffu : 0x{rest:08x}u"

@@ -49,12 +49,13 @@ def verify(nest: Nest) -> tuple[str, ...]:
     """Faults of the nest, in words; empty: every rule holds.
 
     Loops: numbers are unique, blocks are outermost, at most one has nodes behind it and each is on its own hardware dimension,
-    thread loops of one hardware dimension are not nested, those of digits make up a thread's number, a vector loop holds one statement whose lanes have registers of their
-    own. Expressions use loops around them. Registers exist and are written, in program order, before they are read. Places are
-    inside their buffers where the guards hold. No two threads store to one place; barriers and totals over threads are outside
-    of thread loops, and barriers stand wherever threads exchange data. Nodes behind the blocks read only common arrays of
-    theirs. Only sequential loops leave out iterations, the same neighbours for all threads of a block, and where what is left
-    stores, no place is stored to twice. Copies of a buffer belong to one loop with as many stages, filled first in its body.
+    thread loops of one hardware dimension are not nested, those of digits make up a thread's number, a vector loop holds one
+    statement whose lanes have registers of their own. Expressions use loops around them. Registers exist and are written, in
+    program order, before they are read. Places are inside their buffers where the guards hold. No two threads store to one
+    place; barriers and totals over threads are outside of thread loops, and barriers stand wherever threads exchange data.
+    Nodes behind the blocks read only common arrays of theirs. Only sequential loops leave out iterations, the same neighbours
+    for all threads of a block, and where what is left stores, no place is stored to twice. Copies of a buffer belong to one
+    loop with as many stages, filled first in its body.
     """
     checker = _Checker(nest)
     return tuple(dict.fromkeys(checker.problems()))

@@ -118,12 +118,15 @@ def _add_spread(words: Vocabulary, follows: Fact) -> None:
         {p: words.block_pairs, s: words.statements},
         [of_copy(p, s), side(p).is_("NO"), order(source, s).is_not("OUTER")],
     )
-    two = {p: words.block_pairs, q: words.block_pairs}
     within = order(source, words.source(q))
-    space.require("sides are in one order", two, [~follows(p, q), side(p).is_("NO"), side(q).is_("NO"), within.is_("OUTER")])
+    space.require(
+        "sides are in one order",
+        {p: words.block_pairs, q: words.block_pairs},
+        [~follows(p, q), side(p).is_("NO"), side(q).is_("NO"), within.is_("OUTER")],
+    )
     space.require(
         "sides are inside of the loops around the tile",
-        two,
+        {p: words.block_pairs, q: words.block_pairs},
         [~words.laid_out(p, q), side(p).is_("NO"), order(words.source(q), words.target(q)).is_not("MERGED"), within.is_("INNER")],
     )
 

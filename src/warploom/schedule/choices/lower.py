@@ -1,8 +1,8 @@
 """Makes the loop nest of a fully decided candidate.
 
     merged dims -> loops, siblings in order (`lower_tree`) -> hardware dimensions (`lower_hardware`) -> registers and reductions
-    (`lower_values`) -> statements with places in memory (`lower_memory`) -> loops that fill temporaries ahead (`lower_pipeline`)
-    -> barriers
+    (`lower_values`) -> statements with places in memory (`lower_memory`) -> copies by all threads (`lower_spread`) -> loops that
+    fill temporaries ahead (`lower_pipeline`) -> barriers
 
 Goal: every decided candidate becomes a nest that computes what the backbone says; contradictions raise `LoweringError`. Non-goal:
 judging the candidate.
@@ -40,6 +40,7 @@ from warploom.schedule.choices.lower_operations import Operation, Operations, jo
 from warploom.schedule.choices.lower_parts import Parts
 from warploom.schedule.choices.lower_pipeline import pipelined
 from warploom.schedule.choices.lower_prefetch import fetching
+from warploom.schedule.choices.lower_spread import spread
 from warploom.schedule.choices.lower_swizzle import in_atoms, swizzled
 from warploom.schedule.choices.lower_tree import Branch, Item, Tree, build_tree
 from warploom.schedule.choices.lower_values import Cell, Reduction, Registers, Start, assign_registers
@@ -87,6 +88,9 @@ def lower(decided: Decided) -> Nest:
         if decided.mem_space(number) == "SHARED":
             nest = windowed(nest, number, region, places.indices, places.ends, decided.shared_bytes)
     for temporary in decided.temporaries():
+        if decided.is_spread(temporary.region):
+            is_async = decided.has_async_copy and decided.stages(temporary.region) > 1
+            nest = spread(nest, places.temporaries[temporary.region], is_async=is_async)
         if decided.swizzle(temporary.region) == "PERMUTED":
             nest = swizzled(nest, places.temporaries[temporary.region])
         if decided.swizzle(temporary.region) == "ATOMS":

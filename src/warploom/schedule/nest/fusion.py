@@ -72,7 +72,8 @@ class _Joining:
 
     def may_join(self, one: Loop, other: Loop) -> bool:
         """Whether iteration i of both may run before iteration i + 1 of the first."""
-        is_alike = (one.kind, one.size, one.hardware, one.trips) == (other.kind, other.size, other.hardware, other.trips)
+        runs = [(x.kind, x.size, x.hardware, x.digit, x.trips) for x in (one, other)]
+        is_alike = runs[0] == runs[1]
         if not is_alike or one.kind not in _KINDS or not (self.is_plain(one) and self.is_plain(other)):
             return False
         if one.kind is Kind.THREAD:

@@ -158,6 +158,11 @@ class Problem(NamedTuple):
     of_warps: Masks
     """By instruction: sums of products that whole warps may make, and loads of their factors from temporaries, which then are
     fewer than the nest says."""
+    shared_put: Ints
+    """By instruction: of the load and the store that fill a tile which the tile of another sum may serve for, that store; else
+    -1."""
+    shared_rounds: Ints
+    """[instruction, 2]: statements of the loops that are one where it does."""
 
 
 class View(NamedTuple):

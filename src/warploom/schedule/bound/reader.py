@@ -56,8 +56,10 @@ class Positions(NamedTuple):
 
 
 @compiled
-def read(positions: Positions, domains: Domains, members: Bytes, bounds: Ints, view: View, grid: Floats) -> None:
-    """Overwrites the view with what a candidate's arrays say."""
+def read(
+    positions: Positions, problem: Problem, domains: Domains, members: Bytes, bounds: Ints, view: View, grid: Floats
+) -> None:
+    """Overwrites the view with what a candidate's arrays say. What fills a tile counts as absent where another tile may serve."""
     for i in range(positions.member.shape[0]):
         if positions.member[i] >= 0:
             view.active[i] = 1 if members[positions.member[i]] == MEMBER_STATE else 0
@@ -105,6 +107,14 @@ def read(positions: Positions, domains: Domains, members: Bytes, bounds: Ints, v
             view.space[r] = domains[positions.space[r]]
         if positions.stages[r] >= 0:
             view.pipelined[r] = 1 if domains[positions.stages[r]] != 1 else 0
+    for i in range(problem.shared_put.shape[0]):
+        put = problem.shared_put[i]
+        if put >= 0:
+            may_vanish = view.order[problem.shared_rounds[i, 0], problem.shared_rounds[i, 1]] & MERGED and view.possible[put]
+            if may_vanish:
+                view.active[i] = 0
+            elif positions.member[i] < 0:
+                view.active[i] = 1
     grid[SHARED_BYTES] = max(0, bounds[0, positions.shared]) if positions.shared >= 0 else 0.0
 
 
@@ -142,7 +152,7 @@ def bound_of(
     bounds: Ints,
 ) -> float:
     """Nanoseconds; infinite where no completion is left."""
-    read(positions, domains, members, bounds, view, scratch.grid)
+    read(positions, problem, domains, members, bounds, view, scratch.grid)
     if not tie(problem, positions, view):
         return np.inf
     return evaluate(problem, figures, view, scratch)

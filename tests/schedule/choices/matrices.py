@@ -117,7 +117,17 @@ SIZES = {
     "gated": (16, 64, 96),
     "gated, group": (32, 64, 192),
 }
-WAYS = {"by rows": 1, "by columns": 0, "summed outside": 1, "bytes": 0, "doubles": 1, "rounded": 1, "small floats": 0, "gated": 0, "gated, group": 0}
+WAYS = {
+    "by rows": 1,
+    "by columns": 0,
+    "summed outside": 1,
+    "bytes": 0,
+    "doubles": 1,
+    "rounded": 1,
+    "small floats": 0,
+    "gated": 0,
+    "gated, group": 0,
+}
 GROUPS = tuple(name for name in FUNCTIONS if name.startswith("group"))
 WAYS |= dict.fromkeys(GROUPS, 0)
 

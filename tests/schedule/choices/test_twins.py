@@ -7,20 +7,20 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
-from tests.schedule.choices.matrices import architecture_of, decided, first, nest_of, stage
+from tests.schedule.choices.matrices import decided, first, nest_of, stage
 
 from warploom.core import f32
 from warploom.schedule.backbone import Backbone, matrix_tiles
 from warploom.schedule.bound import Bound
-from warploom.schedule.choices import KernelSpace, LoweringError, kernel_space, lower, objects_of
-from warploom.schedule.choices.features import Features
+from warploom.schedule.choices import LoweringError, lower, objects_of
 from warploom.schedule.choices.decided import Twins
+from warploom.schedule.choices.features import Features
 from warploom.schedule.choices.lower_candidate import CandidateDecisions
 from warploom.schedule.choices.lower_twins import with_one_copy
 from warploom.schedule.choices.twins import twins_of
 from warploom.schedule.cost import modelled
-from warploom.schedule.frontend import TensorFunction, inout, out, tensor
-from warploom.schedule.nest import Kind, Load, Loop, Nest, Node, Ref, Store, bytes_of_shared, loops, statements, verify
+from warploom.schedule.frontend import TensorFunction, out, tensor
+from warploom.schedule.nest import Kind, Load, Loop, Nest, Node, Store, bytes_of_shared, loops, statements, verify
 from warploom.schedule.targets import target
 
 # ruff: noqa: F821, UP037 (indices and sizes are names of the language)
@@ -101,7 +101,7 @@ def test_tiles_that_differ_are_refused_where_there_is_no_room_for_both() -> None
     made.pairs = (Twins(one, other, space.twins[0].loops),)
     assert tiles(lower(made)) == tiles(apart())
     made.room = 1000
-    with pytest.raises(LoweringError, match="tiles of load_X and load_U are copied apart: no room for both"):
+    with pytest.raises(LoweringError, match="expected one copy of tiles that sums in one loop share, got 10240 bytes of them"):
         lower(made)
 
 

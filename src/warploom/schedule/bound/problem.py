@@ -161,8 +161,9 @@ class Problem(NamedTuple):
     shared_put: Ints
     """By instruction: of the load and the store that fill a tile which the tile of another sum may serve for, that store; else
     -1."""
-    shared_rounds: Ints
-    """[instruction, 2]: statements of the loops that are one where it does."""
+    first_rounds: Ints
+    second_rounds: Ints
+    """By instruction: statements of the loops, of that sum and of its own, that are one where it does; else -1."""
 
 
 class View(NamedTuple):

@@ -110,8 +110,7 @@ def read(
     for i in range(problem.shared_put.shape[0]):
         put = problem.shared_put[i]
         if put >= 0:
-            may_vanish = view.order[problem.shared_rounds[i, 0], problem.shared_rounds[i, 1]] & MERGED and view.possible[put]
-            if may_vanish:
+            if view.order[problem.first_rounds[i], problem.second_rounds[i]] & MERGED and view.possible[put]:
                 view.active[i] = 0
             elif positions.member[i] < 0:
                 view.active[i] = 1

@@ -187,7 +187,8 @@ def tables(backbone: Backbone, target: Target, stagings: Sequence[Staging] = ())
         of_warps=np.array(_of_warps(backbone, every, of_matrices), np.uint8),
         is_temporary=np.array([n >= len(backbone.regions) for n in range(regions)], np.uint8),
         shared_put=_ints([fills[n][0] if n in fills else -1 for n in range(len(every))]),
-        shared_rounds=_ints([fills[n][1] if n in fills else (-1, -1) for n in range(len(every))]),
+        first_rounds=_ints([fills[n][1][0] if n in fills else -1 for n in range(len(every))]),
+        second_rounds=_ints([fills[n][1][1] if n in fills else -1 for n in range(len(every))]),
     )
 
 

@@ -115,8 +115,8 @@ def _copied_once(decided: Decided, tree: Tree, nest: Nest, arrays: Mapping[int, 
         if len(made.buffers) < len(nest.buffers):
             del left[twins.second.region]
             nest, left = made, {region: n - (n > second) for region, n in left.items()}
-        elif bytes_of_shared(nest) > decided.shared_bytes:
-            raise LoweringError(f"tiles of {twins.first.name} and {twins.second.name} are copied apart: no room for both")
+    if decided.twins() and bytes_of_shared(nest) > decided.shared_bytes:
+        raise LoweringError(f"expected one copy of tiles that sums in one loop share, got {bytes_of_shared(nest)} bytes of them")
     return nest, left
 
 

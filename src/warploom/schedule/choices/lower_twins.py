@@ -7,7 +7,21 @@ from dataclasses import replace
 
 from warploom.schedule.backbone import Role
 from warploom.schedule.choices.lower_pipeline import fills_of, loop_around, replaced
-from warploom.schedule.nest import Barrier, Combine, Compute, Load, Loop, Nest, Node, Ref, Store, loops, references, renumbered, statements
+from warploom.schedule.nest import (
+    Barrier,
+    Combine,
+    Compute,
+    Load,
+    Loop,
+    Nest,
+    Node,
+    Ref,
+    Store,
+    loops,
+    references,
+    renumbered,
+    statements,
+)
 
 
 def with_one_copy(nest: Nest, first: int, second: int) -> Nest:

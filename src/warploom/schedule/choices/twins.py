@@ -1,7 +1,7 @@
 """Tiles that may hold the same elements of an array: a factor that two products of a kernel share.
 
-Each product has its tiles. Where the outermost loops of both sums are one loop, tiles of the shared factor hold the same in each of
-its rounds, and one copy of them serves both (`lower_twins`).
+Each product has its tiles. Where the outermost loops of both sums are one loop, tiles of the shared factor hold the same in each
+of its rounds, and one copy of them serves both (`lower_twins`).
 """
 
 from __future__ import annotations

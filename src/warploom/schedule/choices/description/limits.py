@@ -209,8 +209,12 @@ def _same_tiles(words: Vocabulary) -> EnumChoice:
     same, has_twin = space.enum("same_tile", (words.temporaries,), ("NO", "YES")), space.fact("has_twin")
     rounds = order(space.function("rounds_of_twin")(r), space.function("own_rounds")(r))
     space.require("tiles that another sum may have copied", {r: words.temporaries}, [has_twin(r), same(r).is_("NO")])
-    space.require("sums in one loop share tiles", {r: words.temporaries}, [~has_twin(r), rounds.is_not("MERGED"), same(r).is_("YES")])
-    space.require("sums apart have their own tiles", {r: words.temporaries}, [~has_twin(r), rounds.is_("MERGED"), same(r).is_("NO")])
+    space.require(
+        "sums in one loop share tiles", {r: words.temporaries}, [~has_twin(r), rounds.is_not("MERGED"), same(r).is_("YES")]
+    )
+    space.require(
+        "sums apart have their own tiles", {r: words.temporaries}, [~has_twin(r), rounds.is_("MERGED"), same(r).is_("NO")]
+    )
     return same
 
 

@@ -169,7 +169,7 @@ def of_rounds(change: Callable[[tuple[Node, ...]], tuple[Node, ...]]) -> Change:
 
 
 def readers_first(body: tuple[Node, ...]) -> tuple[Node, ...]:
-    """What reads the second tile before what fills it: it holds the round before."""
+    """Readers of the second tile before what fills it: it holds the round before."""
     second = [b.name for b in apart().buffers].index("tmp_load_X_2")
     reads = [n for n in body if any(isinstance(s, Load) and s.memory.buffer == second for s, _ in statements((n,)))]
     return (*reads, *(n for n in body if n not in reads))

@@ -10,7 +10,8 @@ import pytest
 from tests.schedule.choices.matrices import decided, first, nest_of, stage
 
 from warploom.core import f32
-from warploom.schedule.backbone import Backbone, matrix_tiles
+from warploom.core.linear import Linear
+from warploom.schedule.backbone import Operator, matrix_tiles
 from warploom.schedule.bound import Bound
 from warploom.schedule.choices import LoweringError, lower, objects_of
 from warploom.schedule.choices.decided import Twins
@@ -20,7 +21,21 @@ from warploom.schedule.choices.lower_twins import with_one_copy
 from warploom.schedule.choices.twins import twins_of
 from warploom.schedule.cost import modelled
 from warploom.schedule.frontend import TensorFunction, out, tensor
-from warploom.schedule.nest import Kind, Load, Loop, Nest, Node, Store, bytes_of_shared, loops, statements, verify
+from warploom.schedule.nest import (
+    Compute,
+    Kind,
+    Load,
+    Loop,
+    Nest,
+    Node,
+    Ref,
+    Store,
+    bytes_of_shared,
+    loops,
+    renumbered,
+    statements,
+    verify,
+)
 from warploom.schedule.targets import target
 
 # ruff: noqa: F821, UP037 (indices and sizes are names of the language)
@@ -107,32 +122,50 @@ def test_tiles_that_differ_are_refused_where_there_is_no_room_for_both() -> None
 
 # ------------------------------------------------------------ which tiles
 
-HEAD = {"m": 16, "n": 32, "k": 64}
-
 
 @tensor
-def squares(X: f32["m", "k"], W: f32["k", "n"], Y: out[f32["m", "n"]]):
-    Y[m, n] = sum(X[m, k] * W[k, n], over=k) + sum(X[m, k] * W[k, n] * 2, over=k)
-
-
-@tensor
-def other_rows(X: f32["m", "k"], W: f32["k", "n"], Y: out[f32["m", "n"]]):
+def three(X: f32["m", "k"], W: f32["k", "n"], V: f32["n", "k"], Y: out[f32["m", "n"]]):
     a[m, n] = sum(X[m, k] * W[k, n], over=k)
-    b[m, n] = sum(X[m - 0 * k, k] * W[k, n], over=k)
-    Y[m, n] = a[m, n] + b[m, n]
+    b[m, n] = sum(X[m, k] * V[n, k], over=k)
+    c[m, n] = sum(X[m, k] * (W[k, n] + V[n, k]), over=k)
+    Y[m, n] = a[m, n] * b[m, n] * c[m, n]
 
 
-def backbone_of(function: TensorFunction) -> Backbone:
-    return function.program(HEAD, matrix_tiles(SM_90.matrices)).stages[0]
+@tensor
+def over_two(X: f32["m", "k", "l"], W: f32["k", "l", "n"], V: f32["k", "l", "n"], Y: out[f32["m", "n"]]):
+    a[m, n] = sum(X[m, k, l] * W[k, l, n], over=(k, l))
+    b[m, n] = sum(X[m, k, l] * V[k, l, n], over=(k, l))
+    Y[m, n] = a[m, n] * b[m, n]
 
 
-def test_factors_of_two_products_are_twins() -> None:
+def twins_in(function: TensorFunction, **sizes: int) -> list[tuple[str, str]]:
+    stage = function.program(sizes, matrix_tiles(SM_90.matrices)).stages[0]
+    found = twins_of(objects_of(stage, Features.of(SM_90)))
+    return [(t.first.name, t.second.name) for t in found]
+
+
+def test_factors_of_several_products_are_twins() -> None:
     space, _ = decided("gated")
     (found,) = twins_of(space.objects)
     assert (found.first.name, found.second.name) == ("load_X", "load_X_2")
-    names = [space.statement_names[s] for s in found.loops]
-    assert names == ["gate.k0", "up.k0"]
-    assert twins_of(objects_of(stage("by rows"), Features())) == ()
+    assert [space.statement_names[s] for s in found.loops] == ["gate.k0", "up.k0"]
+    assert [first for first, _ in twins_in(three, m=16, n=32, k=64)].count("load_X") == 2
+    assert twins_in(over_two, m=16, n=32, k=16, l=16) == []
+    assert twins_of(objects_of(stage("by rows"), Features.of(SM_90))) == ()
+
+
+@pytest.mark.parametrize("field", ["producer", "consumer", "no sum"])
+def test_other_temporaries_are_no_twins(field: str) -> None:
+    """One load for both, factors of one sum, a value that no sum takes."""
+    objects = decided("gated")[0].objects
+    one, other = (next(t for t in objects.temporaries if t.name == name) for name in ("load_X", "load_X_2"))
+    changed = {
+        "producer": replace(other, producer=one.producer),
+        "consumer": replace(other, consumer=one.consumer),
+        "no sum": replace(other, consumer=other.producer),
+    }[field]
+    assert len(twins_of(replace(objects, temporaries=(one, other)))) == 1
+    assert twins_of(replace(objects, temporaries=(one, changed))) == ()
 
 
 # ------------------------------------------------------------ reasons against one copy
@@ -175,6 +208,54 @@ def readers_first(body: tuple[Node, ...]) -> tuple[Node, ...]:
     return (*reads, *(n for n in body if n not in reads))
 
 
+def value(name: str) -> int:
+    return next(n for n, v in enumerate(apart().values) if v.name == name)
+
+
+def used_elsewhere(body: tuple[Node, ...]) -> tuple[Node, ...]:
+    """A step behind the products that takes what the second fill has loaded."""
+    loaded = Ref(value("load_X_2"), (Linear(), Linear()))
+    return (*body, Compute(Ref(value("cast_5"), (Linear(),) * 3), Operator.MOVE, (loaded,)))
+
+
+def in_two_halves(body: tuple[Node, ...]) -> tuple[Node, ...]:
+    """Fills that load and store twice: the first one to the same registers, so that both stores put what was loaded last."""
+    found: list[Node] = []
+    last = len(apart().values)
+    for node in body:
+        inside = [s for s, _ in statements((node,))]
+        names = {apart().buffers[s.memory.buffer].name for s in inside if isinstance(s, Load | Store)}
+        loaded = {apart().values[s.target.value].name for s in inside if isinstance(s, Load)}
+        found.append(node)
+        if loaded & {"load_X", "load_X_2"} or (names & {"tmp_load_X", "tmp_load_X_2"} and not loaded):
+            is_second = bool(loaded & {"load_X_2"} or names & {"tmp_load_X_2"})
+            found.append(again(node, last if is_second else None))
+    loads = [n for n in found if any(isinstance(s, Load) for s, _ in statements((n,)))]
+    fills = [n for n in loads if all(not isinstance(s, Compute) for s, _ in statements((n,)))]
+    return (*fills, *(n for n in found if n not in fills))
+
+
+def again(node: Node, register: int | None) -> Node:
+    """The node eight elements further, with its loops under other numbers, perhaps on another value."""
+    highest = max(x.number for x in loops(apart().body))
+
+    def of(old: Node) -> Node:
+        match old:
+            case Loop():
+                return replace(old, body=tuple(map(of, old.body)))
+            case Load():
+                made = moved(old)
+                return made if register is None else replace(made, target=replace(old.target, value=register))
+            case Store(argument=Ref() as argument):
+                made = moved(old)
+                return made if register is None else replace(made, argument=replace(argument, value=register))
+            case _:
+                return old
+
+    own = {x.number for x in loops((node,))}
+    return renumbered(of(node), lambda n: n + highest + 1 if n in own else n)
+
+
 def with_alike_values(nest: Nest, **change: object) -> Nest:
     values = tuple(replace(v, **change) if v.name == "load_X_2" else v for v in nest.values)
     return replace(nest, values=values)
@@ -185,6 +266,10 @@ AGAINST: dict[str, Callable[[], Nest]] = {
     "another place in the tile": lambda: changed(of_second(Store, moved)),
     "another array": lambda: changed(of_second(Load, lambda n: replace(n, memory=replace(n.memory, buffer=1)))),
     "registers of another type": lambda: with_alike_values(apart(), dtype=f32),
+    "used elsewhere, too": lambda: changed(of_rounds(used_elsewhere)),
+    "registers that are loaded twice before they are stored": lambda: replace(
+        changed(of_rounds(in_two_halves)), values=(*apart().values, apart().values[value("load_X_2")])
+    ),
     "read before it is filled": lambda: changed(of_rounds(readers_first)),
     "another order of threads": lambda: changed(
         lambda n: replace(n, hardware=1 - n.hardware)

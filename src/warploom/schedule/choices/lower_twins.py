@@ -39,7 +39,7 @@ def with_one_copy(nest: Nest, first: int, second: int) -> Nest:
         return nest
     at = [n for n, node in enumerate(loop.body) if any(node is f for f in (*one, *other))]
     readers = [n for n, node in enumerate(loop.body) if _loads(node, second)]
-    if len(at) != len(one) + len(other) or min(readers, default=0) < max(at):
+    if min(readers, default=0) < max(at):
         return nest
     body = tuple(node for node in loop.body if not any(node is f for f in other))
     numbers = {n: n - (n > second) for n in range(len(nest.buffers))}

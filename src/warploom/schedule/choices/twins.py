@@ -28,16 +28,13 @@ def twins_of(objects: Objects) -> tuple[Twins, ...]:
 
 
 def _load_alike(objects: Objects, one: Temporary, other: Temporary) -> bool:
-    """Both hold the same elements, loaded over the same axes, of an array that the kernel does not store to."""
+    """Both hold the same elements of an array, loaded over the same axes."""
     instructions = objects.backbone.instructions
     first, second = instructions[one.producer], instructions[other.producer]
-    stored = {i.access.region for i in instructions if i.operator is Operator.STORE and i.access is not None}
     return (
         one.producer != other.producer
         and first.operator is second.operator is Operator.LOAD
-        and first.access is not None
-        and (first.access, first.axes, first.dtype) == (second.access, second.axes, second.dtype)
-        and first.access.region not in stored
+        and (first.access, first.axes) == (second.access, second.axes)
     )
 
 

@@ -12,16 +12,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations, pairwise, product
 
 from warploom.machines import WIDEST_BYTES, MatrixInstruction
 from warploom.schedule.backbone import Access, Backbone, Operator, followers, matrix_of
-from warploom.schedule.choices.decided import Temporary
+from warploom.schedule.choices.decided import Temporary, Twins
 from warploom.schedule.choices.habits_one_pass import WAYS, OnePass
 from warploom.schedule.choices.habits_one_pass_matrices import MATRIX_WAYS, OnePassMatrices
 from warploom.schedule.choices.habits_windows import WAYS as WAYS_OF_WINDOWS
 from warploom.schedule.choices.habits_windows import Windows
 from warploom.schedule.choices.objects import Habit, Objects, Operation, mapped_alike
+from warploom.schedule.choices.twins import twins_of
 from warploom.schedule.choices.windows import windowed_regions
 from warploom.schedule.targets import Target
 
@@ -37,18 +38,21 @@ def habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ...]:
         return tuple(tuple(dict.fromkeys(one.habits())) for one in passes)
     found: list[tuple[Habit, ...]] = []
     matrices = {o.statement: on for o in objects.sums if (on := _matrix_of(objects, o)) is not None}
-    together = _WAYS_OF_GROUPS if len(matrices) == 1 and _has_groups(next(iter(matrices.values())), target) else ()
+    together = _WAYS_OF_GROUPS if matrices and all(_has_groups(on, target) for on in matrices.values()) else ()
     ways = (*together, *_MATRIX_WAYS, _OF_FEW_BLOCKS if _results(objects) < _MANY_RESULTS else _OF_MANY_BLOCKS)
-    for number, way in enumerate(ways if matrices else _TILE_WAYS):
-        every = [
-            MatrixTiles(objects, o, on, way, target.shared_bytes)
-            if isinstance(way, _MatrixWay) and (on := matrices.get(o.statement))
-            else Tiles(objects, o, way if isinstance(way, _TileWay) else _TILE_WAYS[number > 0])
-            for o in objects.sums
-        ]
-        if any(isinstance(tiles, MatrixTiles) and not tiles.fits for tiles in every):
-            continue
-        found.append(tuple(dict.fromkeys((*_one_after_the_other(every), *(h for tiles in every for h in tiles.habits())))))
+    twins = twins_of(objects)
+    for shared in (twins, ()) if twins else ((),):
+        for number, way in enumerate(ways if matrices else _TILE_WAYS):
+            every = [
+                MatrixTiles(objects, o, on, way, target.shared_bytes, shared)
+                if isinstance(way, _MatrixWay) and (on := matrices.get(o.statement))
+                else Tiles(objects, o, way if isinstance(way, _TileWay) else _TILE_WAYS[number > 0])
+                for o in objects.sums
+            ]
+            if any(isinstance(tiles, MatrixTiles) and not tiles.fits for tiles in every):
+                continue
+            order = _in_one_loop(every) if shared else _one_after_the_other(every)
+            found.append(tuple(dict.fromkeys((*order, *(h for tiles in every for h in tiles.habits())))))
     windows = windowed_regions(objects.backbone)
     if windows:
         ways = [Windows(objects, windows, way, target.max_unroll) for way in WAYS_OF_WINDOWS]
@@ -59,7 +63,7 @@ def habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ...]:
 
 
 def _has_groups(on: MatrixInstruction, target: Target) -> bool:
-    """Whether groups of warps multiply such factors; tiles as large as theirs leave room for the sums of one product."""
+    """Whether groups of warps multiply such factors."""
     return on.has_groups and on.factor in target.group_matrices
 
 
@@ -79,6 +83,21 @@ def _one_after_the_other(sums: Sequence[Tiles]) -> Iterator[Habit]:
                 for first in last.rounds():
                     for second in (operation.statement, *(s for s in operation.loops if last.loop[s].level)):
                         yield "order", (first, second), "BEFORE"
+
+
+def _in_one_loop(sums: Sequence[Tiles]) -> Iterator[Habit]:
+    """Products whose outermost loops are one, in each round of which all copy ahead and multiply, one after the other."""
+    products = [tiles for tiles in sums if tiles.is_product]
+    for one, other in combinations(products, 2):
+        for first, second in zip(one.rounds(), other.rounds(), strict=True):
+            yield "order", (first, second), "MERGED"
+        for mine, its in product(one.steps(), other.steps()):
+            for statement in its.loops:
+                if other.loop[statement].level:
+                    yield "order", (mine.statement, statement), "BEFORE|AFTER"
+            for statement in mine.loops:
+                if one.loop[statement].level:
+                    yield "order", (its.statement, statement), "BEFORE|AFTER"
 
 
 def _results(objects: Objects) -> int:
@@ -132,6 +151,13 @@ class Tiles:
     def rounds(self) -> list[int]:
         """The outermost loops over what is summed."""
         return [s for s in self.total.loops if self.loop[s].is_reduction and self.loop[s].level == 0]
+
+    def steps(self) -> list[Operation]:
+        """The sum, the loads of its factors, and what puts them into tiles and gets them from there."""
+        regions = {t.region for t in self.staged}
+        numbers = {n for n, t in enumerate(self.objects.temporaries) if t.region in regions}
+        moves = [o for o in self.objects.operations if o.temporary in numbers]
+        return [self.total, *(self.operation[t.producer] for t in self.staged), *moves]
 
     def habits(self) -> Iterator[Habit]:
         if not self.is_product:
@@ -356,9 +382,19 @@ class MatrixTiles(Tiles):
     tiles in vectors of 16 bytes, so that neighbours are next to each other in memory and all of them take part.
     """
 
-    def __init__(self, objects: Objects, total: Operation, on: MatrixInstruction, way: _MatrixWay, shared_bytes: int) -> None:
+    def __init__(
+        self,
+        objects: Objects,
+        total: Operation,
+        on: MatrixInstruction,
+        way: _MatrixWay,
+        shared_bytes: int,
+        twins: Sequence[Twins] = (),
+    ) -> None:
+        """twins: of the factors that sums in one loop share."""
         super().__init__(objects, total, _TileWay())
         self.on = on
+        self.left_out = {t.second.region for t in twins}
         self.shape = way
         self.shared_bytes = shared_bytes
 
@@ -415,7 +451,7 @@ class MatrixTiles(Tiles):
                 yield "dim_kind", (statement,), "THREAD"
                 yield "thread_mapping", (statement, own[level]), "MAPPED"
         yield "cache", (producer.statement,), "L2"
-        yield "stages", (temporary.region,), str(self.copies()[temporary.region])
+        yield "stages", (temporary.region,), str(self.copies().get(temporary.region, _COPIES))
         yield "swizzle", (temporary.region,), self.shape.swizzle
 
     def others(self) -> Iterator[Habit]:
@@ -435,10 +471,11 @@ class MatrixTiles(Tiles):
     def copies(self) -> dict[int, int]:
         """Copies of the tile of each region, those of the kernel's other sums among them: three, two of each tile of the sum with
         the largest ones where shared memory has no room for more, since a loop fills all of its tiles as far ahead."""
-        each = {t.region: self._tile_bytes(t) for t in self._tiles()}
+        tiles = [t for t in self._tiles() if t.region not in self.left_out]
+        each = {t.region: self._tile_bytes(t) for t in tiles}
         found = dict.fromkeys(each, _COPIES)
         of_sum: dict[int, list[int]] = {}
-        for tile in self._tiles():
+        for tile in tiles:
             of_sum.setdefault(tile.consumer, []).append(tile.region)
         for regions in sorted(of_sum.values(), key=lambda regions: sum(map(each.__getitem__, regions)), reverse=True):
             if sum(each[r] * n for r, n in found.items()) > self.shared_bytes:
@@ -460,7 +497,7 @@ class MatrixTiles(Tiles):
         """Sizes by role; sums of one kernel, whose totals all stay in registers, take fewer columns each."""
         wanted = {**self.shape.sizes, **_WIDE_SIZES} if self.on.factor_bytes > 4 else dict(self.shape.sizes)
         if len(self.objects.sums) > 1:
-            wanted |= {"y1": "1"} if wanted["y1"] != "1" else {"y2": str(int(wanted["y2"]) // 2)}
+            wanted |= {"y1": str(int(wanted["y1"]) // 2)} if wanted["y1"] != "1" else {"y2": str(int(wanted["y2"]) // 2)}
         return wanted
 
     def sizes(self) -> Iterator[Habit]:

@@ -46,6 +46,7 @@ _ROWS = (
     TileInstruction("i8x4", "u8x4", "i32", "_tile_dpbsud", "__AMX_INT8__", "amx_int8"),
     TileInstruction("u8x4", "i8x4", "i32", "_tile_dpbusd", "__AMX_INT8__", "amx_int8"),
     TileInstruction("u8x4", "u8x4", "i32", "_tile_dpbuud", "__AMX_INT8__", "amx_int8"),
+    TileInstruction("bf16x2", "bf16x2", "f32", "_tile_dpbf16ps", "__AMX_BF16__", "amx_bf16"),
 )
 
 TILE_INSTRUCTIONS: dict[tuple[str, str], TileInstruction] = {(row.rows, row.columns): row for row in _ROWS}

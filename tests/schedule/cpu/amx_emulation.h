@@ -1,7 +1,7 @@
 /* Tile registers as plain C, put before the text of a kernel: what Intel's manual says that each instruction does.
 
    Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, chapter 18 (palette 1), volume 2 (LDTILECFG,
-   TILELOADD, TILESTORED, TILERELEASE, TDPBSSD and its kin: their "Operation" and the faults before it). Where a processor would
+   TILELOADD, TILESTORED, TILEZERO, TILERELEASE, TDPBSSD and its kin: their "Operation" and the faults before it). Where a processor would
    raise a fault, `emulated_faults` counts it, and nothing happens. The system's answer is emulated, too (Linux: SYS_arch_prctl is 158,
    ARCH_REQ_XCOMP_PERM 0x1023, XTILEDATA 18). */
 
@@ -74,6 +74,11 @@ static void emulated_loadd(int tile, const void *from, long stride) {
     count(&emulated_loads, 1);
 }
 
+static void emulated_zero(int tile) {
+    if (emulated_fault(is_no_tile(tile))) return;
+    memset(tiles.data[tile], 0, sizeof tiles.data[tile]);
+}
+
 static void emulated_stored(int tile, void *to, long stride) {
     if (emulated_fault(is_no_tile(tile))) return;
     for (int row = 0; row < tiles.rows[tile]; ++row)
@@ -105,6 +110,7 @@ static void emulated_products_of(int to, int first, int second, int first_is_sig
 #define _tile_release emulated_release
 #define _tile_loadd emulated_loadd
 #define _tile_stored emulated_stored
+#define _tile_zero emulated_zero
 #define _tile_dpbssd(to, a, b) emulated_products_of(to, a, b, 1, 1)
 #define _tile_dpbsud(to, a, b) emulated_products_of(to, a, b, 1, 0)
 #define _tile_dpbusd(to, a, b) emulated_products_of(to, a, b, 0, 1)

@@ -105,6 +105,32 @@ static void emulated_products_of(int to, int first, int second, int first_is_sig
     count(&emulated_products, 1);
 }
 
+static float bf16_of(const uint8_t *from) {
+    uint32_t bits = (uint32_t)from[0] << 16 | (uint32_t)from[1] << 24;
+    float number;
+    memcpy(&number, &bits, 4);
+    return number;
+}
+
+/* Of whole numbers, whose sums are exact: the first of all words, the second of all words, both, and the total. */
+static void emulated_products_of_bf16(int to, int first, int second) {
+    int is_wrong = is_no_tile(to) || is_no_tile(first) || is_no_tile(second) || to == first || to == second || first == second;
+    is_wrong = is_wrong || tiles.rows[to] != tiles.rows[first] || tiles.row_bytes[to] != tiles.row_bytes[second];
+    is_wrong = is_wrong || tiles.row_bytes[first] != 4 * tiles.rows[second] || tiles.row_bytes[to] % 4;
+    if (emulated_fault(is_wrong)) return;
+    for (int m = 0; m < tiles.rows[to]; ++m)
+        for (int n = 0; n < tiles.row_bytes[to] / 4; ++n) {
+            float total, sums[2] = {0, 0};
+            memcpy(&total, tiles.data[to][m] + 4 * n, 4);
+            for (int k = 0; k < tiles.row_bytes[first] / 4; ++k)
+                for (int h = 0; h < 2; ++h)
+                    sums[h] += bf16_of(tiles.data[first][m] + 4 * k + 2 * h) * bf16_of(tiles.data[second][k] + 4 * n + 2 * h);
+            total += sums[0] + sums[1];
+            memcpy(tiles.data[to][m] + 4 * n, &total, 4);
+        }
+    count(&emulated_products, 1);
+}
+
 #define syscall emulated_syscall
 #define _tile_loadconfig emulated_loadconfig
 #define _tile_release emulated_release
@@ -115,4 +141,6 @@ static void emulated_products_of(int to, int first, int second, int first_is_sig
 #define _tile_dpbsud(to, a, b) emulated_products_of(to, a, b, 1, 0)
 #define _tile_dpbusd(to, a, b) emulated_products_of(to, a, b, 0, 1)
 #define _tile_dpbuud(to, a, b) emulated_products_of(to, a, b, 0, 0)
+#define _tile_dpbf16ps(to, a, b) emulated_products_of_bf16(to, a, b)
 #define __AMX_INT8__ 1
+#define __AMX_BF16__ 1

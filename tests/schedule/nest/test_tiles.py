@@ -21,6 +21,7 @@ from warploom.schedule.nest import (
     Kind,
     Load,
     Loop,
+    Nest,
     Node,
     Ref,
     Store,

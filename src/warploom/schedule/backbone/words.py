@@ -18,9 +18,7 @@ CONVERTED_USES = 16
 """Products that use an element of a factor, from which on converting it once costs little beside them."""
 
 
-def in_words(
-    stage: Backbone, elements: Collection[str], slow: Collection[str] = (), in_tiles: Collection[str] = ()
-) -> Backbone:
+def in_words(stage: Backbone, elements: Collection[str], slow: Collection[str] = (), in_tiles: Collection[str] = ()) -> Backbone:
     """The same kernel in which a sum of products of bytes takes words: its factors are loads of four bytes along the summed
     index, that index is one of words, and its multiply-add adds four products to the total. Integers wrap, so that the order of
     the sum does not matter. Sums in f32 of products of bf16 take words of two, where the kernel lets sums be reordered. Where

@@ -3,7 +3,7 @@
 Linux lends a process tile registers when it asks for them. A kernel asks at its first call; where that is refused, it runs
 the nest with vectors, which the text has, too, and for compilers that have no such instructions.
 
-Nobody has run this on a processor that has them: unchecked.
+Checked on an Emerald Rapids: sums of bytes are exact, those of bf16 bit by bit what `tests/schedule/cpu/test_bf16_sums.py` says.
 Sources: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, chapter 18 (palette 1, the 64 bytes of a
 configuration); Linux, Documentation/arch/x86/xstate.rst (permission).
 """
@@ -101,7 +101,8 @@ class Tiles:
         return found if found is not None and all(map(self.accesses.scope.is_certain, guards_of((node,)))) else None
 
     def print(self, part: TileProducts, stored: StoredTotals | None) -> None:
-        """The totals into tiles, all steps of the sum, the totals back into the sum's registers, or to where they are `stored`."""
+        """The totals into tiles, all steps of the sum, the totals back into the sum's registers; or zero into tiles, and the
+        totals to where they are `stored`."""
         scope, indices = self.accesses.scope, self.accesses.scope.indices
         scope.line('__asm__ volatile("" ::: "memory");  /* intrinsics of GCC do not say that they read memory */')
         totals = list(self._totals(part) if stored is None else self._places(stored))

@@ -200,6 +200,8 @@ class _Made:
 class _Cutting:
     def __init__(self, tree: TensorTree, found: Parted, parts: int, length: int, rest: int) -> None:
         self.size, self.parts, self.length, self.rest = found.size, parts, length, rest
+        self.is_first = found.is_product or found.is_across
+        """Whether results of one part lie together, not the parts of one result."""
         self.whole = size(found.size).scaled(parts).plus(number(rest))
         self.arrays = {a.name: replace(a, shape=tuple(map(self.counted, a.shape))) for a in tree.arrays}
         self.taken = {*tree.parameters, *tree.sizes, *(name for stage in tree.stages for name, _, _ in stage.ranges)}
@@ -327,11 +329,12 @@ class _Cutting:
     def joined(self, total: Reduction, index: str, name: str) -> Expression:
         """The reduction over the parts, which a stage of their own makes, and over what is behind them."""
         kept = tuple(i for i in self.ranges if i in set(_names_in(total.operand, {})) and i not in total.over)
-        shape = (number(self.parts), *(self.ranges[i][0] for i in kept))
-        array = self.array(f"{name}_parts", total, shape, total.span)
+        indices = (self.part, *kept) if self.is_first else (*kept, self.part)
+        counts = {**{i: self.ranges[i][0] for i in kept}, self.part: number(self.parts)}
+        array = self.array(f"{name}_parts", total, tuple(counts[i] for i in indices), total.span)
         part = _moved(total, index, variable(self.part).scaled(self.length).plus(variable(index)))
-        self.of_parts(Store(array, (self.part, *kept), part, total.span), index)
-        places = tuple(IndexSum(variable(i), total.span) for i in (self.part, *kept))
+        self.of_parts(Store(array, indices, part, total.span), index)
+        places = tuple(IndexSum(variable(i), total.span) for i in indices)
         found = replace(total, operand=Read(array, places, None, total.span), over=(self.part,))
         if not self.rest:
             return found

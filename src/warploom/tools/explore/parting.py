@@ -204,9 +204,13 @@ def _offer_of(found: Parted, sizes: Mapping[str, int], options: KernelOptions) -
 def _near(length: int, wanted: int, unit: int) -> int:
     """The number of parts from three quarters of what is wanted to one and a half times it that leaves least behind whole units,
     the one nearest to it."""
+
+    def left(n: int) -> int:
+        return length - length // n // unit * unit * n
+
     return min(
         range(max(2, wanted * 3 // 4), max(2, wanted * 3 // 2) + 1),
-        key=lambda n: (length - length // n // unit * unit * n > _MOST_BEHIND, abs(n - wanted)),
+        key=lambda n: (left(n) > _MOST_BEHIND, left(n) > 0, abs(n - wanted)),
     )
 
 

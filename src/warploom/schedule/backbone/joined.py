@@ -307,7 +307,8 @@ def _matched(made: _Stored, place: Place, sizes: Mapping[str, int]) -> dict[str,
 
 
 def _put_together(value: Written, stored: Mapping[str, _Stored], sizes: Mapping[str, int]) -> Written:
-    """Each read of what is stored as the value that is stored there; totals of nothing but totals as one. `sizes`: of variables."""
+    """Each read of what is stored as the value that is stored there; totals of nothing but totals as one. `sizes`: of
+    variables."""
     match value:
         case Read(region, dtype, place, edge) if region in stored:
             store = stored[region]

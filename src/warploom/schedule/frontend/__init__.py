@@ -30,8 +30,8 @@ from warploom.schedule.frontend.sizes import Sizes, names_of
 from warploom.schedule.frontend.stand_ins import STAND_INS, StandIn, argmax, argmin, inout, out, pad, prod, temp, where
 
 __all__ = [
-    "Parted", "PartedFunction", "ProgramOptions", "Sizes", "TensorFunction", "TensorHolder", "argmax", "argmin", "inout", "load_tensors",
-    "names_of", "out", "pad", "parted_sums", "prod", "sharing_passes", "temp", "tensor", "tensor_within", "where",
+    "Parted", "PartedFunction", "ProgramOptions", "Sizes", "TensorFunction", "TensorHolder", "argmax", "argmin", "inout",
+    "load_tensors", "names_of", "out", "pad", "parted_sums", "prod", "sharing_passes", "temp", "tensor", "tensor_within", "where",
 ]  # fmt: skip
 
 

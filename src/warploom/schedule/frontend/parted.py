@@ -237,7 +237,7 @@ class _Cutting:
     def cut(self, stage: Stage) -> None:
         self.stage = stage
         self.ranges = {index: (self.counted(count), span) for index, count, span in stage.ranges}
-        self.long = {i for r in _reductions(stage) if (i := _index_of(stage, r, self.size)) is not None}
+        self.long = {index for index, count, _ in stage.ranges if count == size(self.size)}
         self.values: dict[str, Expression] = {}
         self.stored: dict[Expression, Read] = {}
         self.totals: dict[Reduction, Expression] = {}
@@ -351,9 +351,7 @@ class _Cutting:
             if reads & later:
                 break
             earlier = self.stages[made.number]
-            (total, other) = store.value, earlier.stores[0].value
-            assert isinstance(total, Reduction) and isinstance(other, Reduction)
-            if made.ranges == ranges and total.over == other.over and _names_in(total.operand, {}) == _names_in(other.operand, {}):
+            if made.ranges == ranges and _reduced_names(store) == _reduced_names(earlier.stores[0]):
                 self.stages[made.number] = replace(earlier, stores=(*earlier.stores, store))
                 return
         self.made.append(_Made(len(self.stages), ranges))
@@ -404,6 +402,13 @@ class PartedFunction:
         inner = self.inner(sizes)
         tree = in_parts(self.whole.tree, self.found, self.parts, inner[self.size], self.rest)
         return replace(self.whole, tree=tree).program(inner, tiles, **options)
+
+
+def _reduced_names(store: Store) -> tuple[set[str], set[str]]:
+    """The indices of the operand of the reduction that is stored, and those that it runs over."""
+    total = store.value
+    assert isinstance(total, Reduction)
+    return set(_names_in(total.operand, {})), set(total.over)
 
 
 def _moved(total: Reduction, index: str, to: Linear[str]) -> Reduction:

@@ -70,8 +70,8 @@ class PartsExploration:
 
 
 def explore_parts(values: Sequence[int], bounding: Bounding, search: Search, options: Options) -> PartsExploration:
-    """`values`: numbers of parts, in the order in which they are tried, one at least. The budget is one of all programs together. An interruption ends the
-    search with the best so far."""
+    """`values`: numbers of parts, in the order in which they are tried, one at least. The budget is one of all programs together.
+    An interruption ends the search with the best so far."""
     if len(values) == 1:
         found = search(values[0], options)
         return PartsExploration(values[0], found, (Tried(values[0], found.root_bound_ms, found.time_ms),), ())
@@ -101,8 +101,8 @@ def explore_programs(
     progress: Callable[[Live], None] | None = None,
     executor: Executor | None = None,
 ) -> PartsExploration:
-    """The fastest of programs that compute the same, by their parts, in the order in which they are tried. `fixed`: decisions by hand of each; `timers` and
-    the others as of `explore`, which makes one program's search. UserError as there."""
+    """The fastest of programs that compute the same, by their parts, in the order in which they are tried. `fixed`: decisions by
+    hand of each; `timers` and the others as of `explore`, which makes one program's search. UserError as there."""
     options, decided = options or Options(), fixed or {}
     spaces: dict[int, tuple[KernelSpace, ...]] = {}
     timed: list[float] = []

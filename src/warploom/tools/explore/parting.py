@@ -45,7 +45,8 @@ class Parting:
     name: str
     """Name of the decision; empty where there is none."""
     variants: Mapping[int, Variant]
-    """By parts, in the order in which they are tried; at least one. Of kernels in passes: by the iterations of a tile, 0 in two passes."""
+    """By parts, in the order in which they are tried; at least one. Of kernels in passes: by the iterations of a tile, 0 in two
+    passes."""
     field: str = "parts"
     """The field of a report in which the variants are told."""
 

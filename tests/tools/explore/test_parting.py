@@ -79,7 +79,7 @@ def test_the_numbers_of_parts_of_other_reductions() -> None:
     for n in (100_000_007, 67_108_863, 1_000_000):
         found = parting_of(kernel, options(sizes={"n": n})).variants
         behind = {parts: v.function.rest for parts, v in found.items() if isinstance(v.function, InParts)}
-        assert all(0 <= rest <= 4096 and (n - rest) % parts == 0 for parts, rest in behind.items()) and len(behind) == 3
+        assert all(0 <= rest <= 4096 and (n - rest) % parts == 0 for parts, rest in behind.items()) and len(behind) >= 2
     assert values("dot", {"parts(n)": "37"}, sizes={"n": 1 << 16}) == [37]
     for wrong in ("0", "1025", "x"):
         with pytest.raises(UserError, match=r"or another number up to 1024 as parts\(n\), got"):

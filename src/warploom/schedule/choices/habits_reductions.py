@@ -14,7 +14,7 @@ from warploom.machines import WIDEST_BYTES
 from warploom.schedule.backbone import Operator
 from warploom.schedule.choices.objects import Habit, Objects, Operation, mapped_alike
 
-WAYS = (256, 512, 128)
+WAYS = (256, 128)
 """Threads of a block."""
 _NEXT = 32
 """Threads along results that lie next to each other."""
@@ -32,7 +32,8 @@ class _Axis:
 
 
 class Reductions:
-    """Habits of one way to begin; none where results are stored along an axis that is summed over."""
+    """Habits of one way to begin; none where results are stored along an axis that is summed over, or what is summed is used again
+    for other results."""
 
     def __init__(self, objects: Objects, threads: int) -> None:
         self.objects, self.threads = objects, threads
@@ -57,29 +58,34 @@ class Reductions:
                 elements = self.backbone.regions[instruction.access.region].elements
                 along = [a for a in axes if self.objects.stride(instruction.access, a) == 1 and self.levels[a] > 1]
                 found += [(elements, self._size(a), a, instruction.dtype.size_bytes) for a in along]
-        longest = max(summed, key=lambda a: (self.levels[a] > 1, self._size(a)))
-        if not found:
-            self.axes[longest].threads = self.threads
-            return
-        *_, fast, element = max(found)
-        lanes = WIDEST_BYTES // element
-        self.axes[fast].lanes = max(lanes, self.axes[fast].lanes)
-        if fast in summed:
-            self.axes[fast].threads = self.threads
-        else:
-            along = _power_below(min(_NEXT, self._size(fast) // lanes))
-            self.axes[fast].threads, self.axes[longest].threads = along, self.threads // along
+        fast, along = None, 1
+        if found:
+            *_, fast, element = max(found)
+            lanes = WIDEST_BYTES // element
+            along = _power_below(min(self.threads if fast in summed else _NEXT, self._size(fast) // lanes))
+            self.axes[fast].threads, self.axes[fast].lanes = along, lanes
+        others = summed - {fast}
+        if others and along < self.threads:
+            longest = max(others, key=lambda a: (self.levels[a] > 1, self._size(a)))
+            self.axes[longest].threads = self.threads // along
+
+    def _is_read_once(self, total: Operation) -> bool:
+        axes = {self.loop[s].axis for s in total.loops}
+        summed = {self.loop[s].axis for s in total.loops if self.loop[s].is_reduction}
+        loads = ({self.loop[s].axis for s in o.loops} for o in self.own if o.operator is Operator.LOAD)
+        return all(loaded >= axes for loaded in loads if loaded & summed)
 
     def _size(self, axis: int) -> int:
         return self.backbone.axes[axis].size
 
     def habits(self) -> Iterator[Habit]:
         stored = {self.loop[s].axis for o in self.own if o.operator is Operator.STORE for s in o.loops}
-        if not self.summed or self.summed & stored:
+        if not self.summed or self.summed & stored or not all(self._is_read_once(total) for total in self.objects.sums):
             return
         for number, extent in enumerate(self.backbone.extents):
             if extent.level:
-                yield "size", (number,), str(self._wanted(extent.axis, extent.level))
+                wanted = self._wanted(extent.axis, extent.level)
+                yield "size", (number,), str(max((n for n in extent.sizes if n <= wanted), default=wanted))
         shared_out: dict[bool, list[int]] = {}
         for operation in self.own:
             for statement in operation.loops:

@@ -19,6 +19,8 @@ from warploom.schedule.backbone import Access, Backbone, Operator, followers, ma
 from warploom.schedule.choices.decided import Temporary, Twins
 from warploom.schedule.choices.habits_one_pass import WAYS, OnePass
 from warploom.schedule.choices.habits_one_pass_matrices import MATRIX_WAYS, OnePassMatrices
+from warploom.schedule.choices.habits_reductions import WAYS as THREADS
+from warploom.schedule.choices.habits_reductions import Reductions
 from warploom.schedule.choices.habits_windows import WAYS as WAYS_OF_WINDOWS
 from warploom.schedule.choices.habits_windows import Windows
 from warploom.schedule.choices.objects import Habit, Objects, Operation, mapped_alike
@@ -59,6 +61,8 @@ def habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ...]:
         found = [*(tuple(dict.fromkeys(way.habits())) for way in ways), *found]
     if not any(found):
         found = [tuple(dict.fromkeys(Rows(objects, *way).habits())) for way in _SHARES_OF_ROWS]
+    if not any(found):
+        found = [tuple(dict.fromkeys(Reductions(objects, threads).habits())) for threads in THREADS]
     return tuple(way for way in dict.fromkeys(found) if way)
 
 

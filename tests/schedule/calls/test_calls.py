@@ -342,6 +342,17 @@ def test_an_output_of_less_than_no_elements_is_refused() -> None:
         call(X, random(5))
 
 
+@wl.tensor
+def moved(X: f32["n + 1"], y: wl.inout[f32["n"]], s: wl.out[f32[1]]):
+    y[i] += X[i + 1]
+    s[0] = sum(X[i], over=i)
+
+
+def test_an_array_without_elements_is_told_by_its_own_name() -> None:
+    with pytest.raises(UserError, match=r"expected arrays with elements where 'moved' has something to write, got 'y' of shape"):
+        calls(moved)(random(1), random(1)[:0], np.zeros(1, np.float32))
+
+
 class Longer(np.ndarray):
     @property
     def shape(self) -> tuple[int, ...]:  # type: ignore[override]

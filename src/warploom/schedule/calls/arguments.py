@@ -249,8 +249,9 @@ class Signature:
     def check_sizes(self, sizes: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]]) -> None:
         for name, shape in shapes.items():
             if 0 in shape:
+                told = self.olds.get(name, name)
                 message = (
-                    f"expected arrays with elements where {self.name!r} has something to write, got {name!r} of shape {shape}"
+                    f"expected arrays with elements where {self.name!r} has something to write, got {told!r} of shape {shape}"
                 )
                 self._refuse("CALL_SHAPE", message, self.arrays[name].span, "Pass arrays of one element or more on each axis.")
         for name, size in sizes.items():

@@ -190,6 +190,9 @@ class _Inputs:
         facts: dict[str, Fact] = {
             "precedes": self.objects.precedes,
             "owns": frozenset((x.owner, s) for s, x in loops.items()),
+            "may_be_left_out": frozenset(
+                (s, d) for s, o in of.items() for d, x in loops.items() if self._may_be_left_out(o, x, loops)
+            ),
             "starts": frozenset((start, s) for s, o in of.items() if (start := self._start_of(o)) is not None),
             "is_store": frozenset(o.statement for o in stores if o.temporary is None),
             "is_put": frozenset(o.statement for o in stores if o.temporary is not None),
@@ -277,6 +280,11 @@ class _Inputs:
     def _is_static(self, loop: Loop) -> bool:
         is_known = self.objects.backbone.axes[loop.axis].run_time is None
         return (self.features.outer_is_static and is_known) or loop.level > 0
+
+    def _may_be_left_out(self, operation: Operation, loop: Loop, loops: Mapping[int, Loop]) -> bool:
+        axes = self.objects.backbone.axes
+        length = axes[loop.axis].run_time
+        return loop.level == 0 and length is not None and all(axes[loops[s].axis].run_time != length for s in operation.loops)
 
     def _start_of(self, operation: Operation) -> int | None:
         carry = self.objects.backbone.instructions[operation.instruction].carry

@@ -139,7 +139,7 @@ class Thread:
                         self.quiet(loop.body)
                     else:
                         yield from self.run(loop.body)
-                del self.indices[loop.number]
+                self.indices.pop(loop.number, None)  # of no rounds there is none
 
     def quiet(self, nodes: Sequence[Node]) -> None:
         for _ in self.run(nodes):

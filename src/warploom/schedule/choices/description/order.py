@@ -5,7 +5,8 @@
 and every instruction in exactly the loops that it may be run in:
   - an instruction lies inside its dims; a store lies in no other loop, else it would be repeated, and a reduction in no other
     loop that does not hold its start as well, else it would add up twice; other instructions may be repeated. The store of a
-    temporary may be repeated too, but not by threads: they would write while others read (`values`).
+    temporary may be repeated too, but not by threads: they would write while others read (`values`). What is repeated by a loop
+    of a size known at run time, which may be 0, is used in that loop only.
   - a user of a total comes after the loops that it is a total over; a reduction's start comes before them.
 """
 
@@ -71,6 +72,13 @@ def add_flow(words: Vocabulary) -> EnumChoice:
     space.require("an instruction is in its loops", {i: words.instructions, d: words.own(i)}, [order(d, i).is_("OUTER")])
     space.require(
         "producers before users", {a: words.statements, b: words.statements}, [~precedes(a, b), order(a, b).is_("BEFORE")]
+    )
+    may_be_left_out = space.fact("may_be_left_out", 2)
+    """(instruction, loop): the instruction has no such index, and the loop may run no round."""
+    space.require(
+        "what a loop of no rounds may leave out is used in it",
+        {a: words.instructions, b: words.instructions, d: words.dims},
+        [~may_be_left_out(a, d), ~precedes(a, b), order(d, a).is_not("OUTER"), order(d, b).is_("OUTER")],
     )
     starts = space.fact("starts", 2)
     """(start of a reduction, reduction)."""

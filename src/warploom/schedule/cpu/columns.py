@@ -37,7 +37,7 @@ class Columns:
     others: tuple[Loop, ...]
     """The other unrolled loops, outer before inner."""
     load: Load | None = None
-    """Of a copy: what fills the register that is stored, by the indices of the loops of the store."""
+    """The load that fills the register that is stored, by the indices of the loops of the store: of a copy."""
 
     def turns(self) -> Iterator[dict[int, int]]:
         """Indices of the other loops, in their order."""

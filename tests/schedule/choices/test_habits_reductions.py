@@ -96,13 +96,18 @@ def begun(stage: Backbone, on: Target = SM_90) -> Nest:
     return first(space, space.usually(space.root(), lambda _: False))
 
 
-def test_the_kernels_that_a_search_begins_with() -> None:
-    for function, threads, lanes in ((halves, (256,), 4), (columns, (16, 16), 4), (planes, (16, 16), 4)):
-        stage = first_stage(function, **({"m": 64} if "m" in function.sizes else {}))
-        nest = begun(stage)
-        assert verify(nest) == () and hardware_sizes(nest, Kind.THREAD) == threads
-        loads = [around[-1] for s, around in statements(nest.body) if isinstance(s, Load) and around[-1].kind is Kind.VECTOR]
-        assert [loop.size for loop in loads] == [lanes]
+@pytest.mark.parametrize(
+    ("function", "threads"),
+    [
+        (halves, (256,)),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in ((columns, (16, 16)), (planes, (16, 16)))),
+    ],
+)
+def test_the_kernels_that_a_search_begins_with(function: TensorFunction, threads: tuple[int, ...]) -> None:
+    nest = begun(first_stage(function, **({"m": 64} if "m" in function.sizes else {})))
+    assert verify(nest) == () and hardware_sizes(nest, Kind.THREAD) == threads
+    loads = [around[-1] for s, around in statements(nest.body) if isinstance(s, Load) and around[-1].kind is Kind.VECTOR]
+    assert [loop.size for loop in loads] == [4]
 
 
 @pytest.mark.parametrize(("name", "arrays"), [("dot", 2), pytest.param("sum", 1, marks=pytest.mark.slow)])

@@ -183,7 +183,10 @@ def test_kernels_that_are_not_the_sum_together_are_not_proved(found: Explored, m
     assert proof_of(function, *asked).reason == "late"
     whole = replace(made.program, stages=made.program.stages[:1])
     monkeypatch.setattr(proof_module, "_proof_of", lambda *_: Proof("proved", SIZES, "real sums"))
-    assert "nothing of the same type is stored to C" in proof_of(function, SIZES, whole, made.implementations, target("sm_90")).reason
+    assert (
+        "nothing of the same type is stored to C"
+        in proof_of(function, SIZES, whole, made.implementations, target("sm_90")).reason
+    )
 
 
 @needs_compiler

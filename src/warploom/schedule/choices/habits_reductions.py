@@ -32,8 +32,8 @@ class _Axis:
 
 
 class Reductions:
-    """Habits of one way to begin; none where results are stored along an axis that is summed over, or what is summed is used again
-    for other results."""
+    """Habits of one way to begin; none where results are stored along an axis that is summed over, or what is summed is used
+    again for other results."""
 
     def __init__(self, objects: Objects, threads: int) -> None:
         self.objects, self.threads = objects, threads

@@ -103,8 +103,14 @@ def test_places_reach_the_first_the_last_and_beyond() -> None:
 def test_special_numbers_and_marks() -> None:
     found = inputs_of(Content.SPECIAL, 0, REGIONS, 0)["X"]
     assert np.isnan(found).any() and np.isinf(found).any()
-    marked = inputs_of(Content.WHOLE, 1, REGIONS, 0, whole=100, marks=(17.0, 0.5))["X"]
-    assert np.isin(marked, (16.0, 17.0, 18.0)).any()
+    many, few = (inputs_of(Content.WHOLE, n, REGIONS, 0, whole=100, marks=(17.0, 0.5))["X"] for n in (1, 2))
+    assert np.count_nonzero(many == 17.0) > 6 and not np.isin(many, (16.0, 18.0)).any()
+    assert 0 < np.count_nonzero(np.isin(few, (16.0, 17.0, 18.0))) < 12
+    many, few = (inputs_of(Content.WHOLE, n, REGIONS, 0, marks=(0, 127)) for n in (1, 2))
+    assert np.count_nonzero(np.isin(many["n"], (0, 127))) > 20 and np.count_nonzero(many["u"] == 0) > 10
+    assert np.isin(few["n"], (126, 127)).any() and not np.isin(few["n"], (-128,)).any()
+    halves = Region("h", f16, (60,), (1,), Role.INPUT)
+    assert np.isfinite(inputs_of(Content.RANDOM, 1, [halves], 0, marks=(1e30, 3.0))["h"]).all()
 
 
 SUM = """\
@@ -260,7 +266,7 @@ store[i] = store f32 pick[i] to Y[i]
     program = program_of(text)
     found = evaluate_bounded(program, {"X": np.array([3.0, 2.0], np.float32)})["Y"]
     assert found.values.tolist() == [6, 5] and found.allowed.tolist() == [1, 0]
-    assert marks_of(program.stages) == (1.0,)
+    assert marks_of(program.stages, {}) == (1.0,)
 
 
 def test_integers_wrap_and_wide_ones_are_left() -> None:

@@ -210,7 +210,8 @@ def least_work(nest: Nest, axes: Axes) -> int:
                 times, is_outermost = times * min(loop.size, most), False
             elif loop.kind is Kind.THREAD:
                 is_alike = not is_moved and loop.hardware is not None and axes[loop.hardware]
-                times *= 1 if is_alike or loop.hardware in seen else loop.size
+                is_counted = loop.digit is None and loop.hardware in seen
+                times *= 1 if is_alike or is_counted else loop.size
                 seen.add(loop.hardware)
             elif loop.kind is not Kind.BLOCK:
                 times *= loop.size

@@ -69,10 +69,10 @@ def test_the_numbers_of_parts_of_other_reductions() -> None:
     def tried(name: str, **sizes: int) -> list[int]:
         return values(name, sizes=sizes)
 
-    assert tried("dot", n=1 << 26) == [1024, 256, 4096, 1]
+    assert tried("dot", n=1 << 26) == [1024, 1, 256, 4096]
     assert tried("dot", n=1 << 12) == [4, 1]
     assert tried("dot", n=1 << 9) == [1]
-    assert tried("layer_norm", rows=8, columns=1 << 20) == [128, 32, 512, 1]
+    assert tried("layer_norm", rows=8, columns=1 << 20) == [128, 1, 32, 512]
     assert tried("layer_norm", rows=4096, columns=1 << 20) == [1]
     assert tried("matvec_t", m=1 << 20, n=64)[0] > 512
     kernel = tensor_kernel("dot")

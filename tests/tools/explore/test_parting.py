@@ -64,7 +64,7 @@ def test_programs_without_the_decision() -> None:
 
 
 def test_the_numbers_of_parts_of_other_reductions() -> None:
-    """Those that fill the GPU first, whole parts of 1024 elements where that leaves little behind them."""
+    """Numbers that fill the GPU first, whole parts of 1024 elements where that leaves little behind them."""
 
     def tried(name: str, **sizes: int) -> list[int]:
         return values(name, sizes=sizes)

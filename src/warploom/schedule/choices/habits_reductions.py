@@ -22,7 +22,7 @@ _NEXT = 32
 
 @dataclass(slots=True)
 class _Axis:
-    """What loops over an axis are; as it stands, an axis that one thread goes along."""
+    """Loops over an axis; as it stands, an axis that one thread goes along."""
 
     is_summed: bool
     threads: int = 1
@@ -118,7 +118,7 @@ class Reductions:
         return "VECTOR" if is_vector else "UNROLL"
 
     def _together(self) -> Iterator[Habit]:
-        """What is loaded and made of it is summed in the same rounds."""
+        """Elements that are loaded, and values made of them, are summed in the same rounds."""
         for total in self.objects.sums:
             own = {self.loop[s].extent: s for s in total.loops}
             for operation in self.own:

@@ -129,7 +129,7 @@ def with_parts(
 
 @dataclass(frozen=True, slots=True)
 class _Offer:
-    """What may be made in how many parts. No values, no decision."""
+    """Numbers of parts on offer, and what is made in them. No values, no decision."""
 
     found: Parted
     length: int

@@ -46,7 +46,7 @@ def used_again(x: f32["m", "k"], w: f32["k"], y: out[f32["m"]]):
 
 
 def first_stage(function: TensorFunction, **sizes: int) -> Backbone:
-    return PartedFunction(function, 64, "k").program({"k": 1 << 18, **sizes}, cuda_tiles).stages[0]
+    return PartedFunction(function, 64, "k").program({"k": 1 << 18} | sizes, cuda_tiles).stages[0]
 
 
 def decided(stage: Backbone, threads: int = 256) -> tuple[dict[str, str], dict[str, str]]:
@@ -87,6 +87,10 @@ def test_kernels_with_other_habits_or_none() -> None:
     softmax, norm = (tensor_kernel(name).program(None, cuda_tiles).stages[0] for name in ("softmax", "axpy"))
     for stage in (softmax, norm, used_again.program({"m": 64, "k": 1 << 12}, cuda_tiles).stages[0]):
         assert not list(Reductions(objects_of(stage, Features.full()), 256).habits())
+    short = first_stage(halves, k=1 << 12)
+    assert not list(Reductions(objects_of(short, Features.full()), 128).habits())
+    in_parts = first_stage(used_again, m=4)
+    assert list(Reductions(objects_of(in_parts, Features.full()), 256).habits())
     stage = first_stage(halves)
     assert len(habits(objects_of(stage, Features.full()), target("sm_90"))) == len(WAYS)
 

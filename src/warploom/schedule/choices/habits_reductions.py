@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import prod
 
 from warploom.machines import WIDEST_BYTES
 from warploom.schedule.backbone import Operator
@@ -32,8 +33,8 @@ class _Axis:
 
 
 class Reductions:
-    """Habits of one way to begin; none where results are stored along an axis that is summed over, or what is summed is used
-    again for other results."""
+    """Habits of one way to begin; none where results are stored along an axis that is summed over, sums are short, or what is
+    summed is used again by other blocks."""
 
     def __init__(self, objects: Objects, threads: int) -> None:
         self.objects, self.threads = objects, threads
@@ -69,18 +70,26 @@ class Reductions:
             longest = max(others, key=lambda a: (self.levels[a] > 1, self._size(a)))
             self.axes[longest].threads = self.threads // along
 
-    def _is_read_once(self, total: Operation) -> bool:
+    def _applies(self, total: Operation) -> bool:
+        """Whether it is long, and either reads nothing twice or is one part of several, whose blocks have all results of a part."""
         axes = {self.loop[s].axis for s in total.loops}
         summed = {self.loop[s].axis for s in total.loops if self.loop[s].is_reduction}
+        if prod(self._size(a) for a in summed) < self.threads:
+            return False
+        accesses = [
+            a for o in self.own if o.operator is Operator.LOAD and (a := self.backbone.instructions[o.instruction].access)
+        ]
+        indices = [{axis for axis, _ in index.terms} for access in accesses for index in access.indices]
+        is_in_parts = any(index & summed and index - summed for index in indices)
         loads = ({self.loop[s].axis for s in o.loops} for o in self.own if o.operator is Operator.LOAD)
-        return all(loaded >= axes for loaded in loads if loaded & summed)
+        return is_in_parts or all(loaded >= axes for loaded in loads if loaded & summed)
 
     def _size(self, axis: int) -> int:
         return self.backbone.axes[axis].size
 
     def habits(self) -> Iterator[Habit]:
         stored = {self.loop[s].axis for o in self.own if o.operator is Operator.STORE for s in o.loops}
-        if not self.summed or self.summed & stored or not all(self._is_read_once(total) for total in self.objects.sums):
+        if not self.summed or self.summed & stored or not all(self._applies(total) for total in self.objects.sums):
             return
         for number, extent in enumerate(self.backbone.extents):
             if extent.level:

@@ -71,7 +71,7 @@ class Reductions:
             self.axes[longest].threads = self.threads // along
 
     def _applies(self, total: Operation) -> bool:
-        """Whether it is long, and either reads nothing twice or is one part of several, whose blocks have all results of a part."""
+        """Whether it is long, and either reads nothing twice or is a part of a longer one, whose index counts through parts."""
         axes = {self.loop[s].axis for s in total.loops}
         summed = {self.loop[s].axis for s in total.loops if self.loop[s].is_reduction}
         if prod(self._size(a) for a in summed) < self.threads:

@@ -19,7 +19,7 @@ from warploom.schedule.choices.habits_reductions import WAYS, Reductions
 from warploom.schedule.choices.objects import objects_of
 from warploom.schedule.cost.time import STREAMED, modelled
 from warploom.schedule.frontend import PartedFunction, TensorFunction, out, tensor
-from warploom.schedule.nest import Kind, Load, Nest, hardware_sizes, statements, verify
+from warploom.schedule.nest import Combine, Kind, Load, Nest, hardware_sizes, statements, verify
 from warploom.schedule.targets import Target, target
 
 SM_90 = target("sm_90")
@@ -112,6 +112,13 @@ def test_the_kernels_that_a_search_begins_with(function: TensorFunction, threads
     assert verify(nest) == () and hardware_sizes(nest, Kind.THREAD) == threads
     loads = [around[-1] for s, around in statements(nest.body) if isinstance(s, Load) and around[-1].kind is Kind.VECTOR]
     assert [loop.size for loop in loads] == [4]
+
+
+def test_parts_and_what_is_behind_them_are_added_by_the_same_threads() -> None:
+    (*_, stage) = PartedFunction(halves, 973, "k", 3651).program({"k": 973 * 1024 + 3651}, cuda_tiles).stages
+    nest = begun(stage)
+    sums = [statement for statement, _ in statements(nest.body) if isinstance(statement, Combine)]
+    assert len(sums) == 2 and all(statement.threads for statement in sums)
 
 
 @pytest.mark.parametrize(("name", "arrays"), [("dot", 2), pytest.param("sum", 1, marks=pytest.mark.slow)])

@@ -46,6 +46,11 @@ class Reductions:
         self.axes = {axis: _Axis(axis in self.summed) for axis in range(len(self.backbone.axes))}
         for total in objects.sums:
             self._share_out(total)
+        shared_out = [axis for axis in self.axes.values() if axis.is_summed and axis.threads > 1]
+        if len(shared_out) == len(objects.sums) > 1:  # each of its own: the threads are the same
+            common = max(_NEXT, min(axis.threads for axis in shared_out))
+            for axis in shared_out:
+                axis.threads = common
 
     def _share_out(self, total: Operation) -> None:
         """The axis of a sum along which its largest array is read, if that is one of results with some of what is summed."""
@@ -63,7 +68,8 @@ class Reductions:
         if found:
             *_, fast, element = max(found)
             lanes = WIDEST_BYTES // element
-            along = _power_below(min(self.threads if fast in summed else _NEXT, self._size(fast) // lanes))
+            most = self.threads if fast in summed else _NEXT
+            along = min(most, _power_above(-(-self._size(fast) // lanes)))
             self.axes[fast].threads, self.axes[fast].lanes = along, lanes
         others = summed - {fast}
         if others and along < self.threads:
@@ -104,6 +110,7 @@ class Reductions:
                     shared_out.setdefault(self.loop[statement].axis in self.summed, []).append(statement)
         for statements in shared_out.values():
             yield from mapped_alike(statements)
+        yield from self._apart()
         yield from self._together()
 
     def _threads_at(self, axis: int) -> int | None:
@@ -126,6 +133,14 @@ class Reductions:
         is_vector = loop.is_innermost and self.axes[loop.axis].lanes > 1 and self.objects.stride(access, loop.axis) == 1
         return "VECTOR" if is_vector else "UNROLL"
 
+    def _apart(self) -> Iterator[Habit]:
+        """Sums over different axes stand one after the other."""
+        loops = [[s for s in total.loops if self.loop[s].is_reduction] for total in self.objects.sums]
+        for number, own in enumerate(loops):
+            for others in loops[number + 1 :]:
+                if {self.loop[s].axis for s in own}.isdisjoint(self.loop[s].axis for s in others):
+                    yield from (("order", (one, other), "BEFORE|AFTER") for one in own for other in others)
+
     def _together(self) -> Iterator[Habit]:
         """Elements that are loaded, and values made of them, are summed in the same rounds."""
         for total in self.objects.sums:
@@ -139,6 +154,6 @@ class Reductions:
                         yield "order", (statement, own[extent]), "MERGED"
 
 
-def _power_below(number: int) -> int:
-    """The greatest power of two up to it, 1 at least."""
-    return 1 << max(0, number.bit_length() - 1)
+def _power_above(number: int) -> int:
+    """The least power of two from it on."""
+    return 1 << (number - 1).bit_length()

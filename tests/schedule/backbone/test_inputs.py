@@ -251,6 +251,23 @@ def test_nothing_is_known_beyond_a_type_and_of_what_is_not_stored() -> None:
     assert [stores_all(program_of(t), name) for t, name in ((text, "Y"), (NARROW, "Y"), (NARROW, "X"))] == [False, True, False]
 
 
+@pytest.mark.parametrize(("operator", "neutral"), [("max", "-inf"), ("min", "inf")])
+def test_an_extreme_of_no_elements_is_what_it_begins_with(operator: str, neutral: str) -> None:
+    text = f"""\
+backbone extremes
+axis i 2: 2
+axis k 0: 0
+input X f32 [2, 0] strides [1, 1]
+output Y f32 [2] strides [1]
+load[i, k] = load f32 X[i, k]
+begin[i] = move f32 {neutral}
+best[i, k] = {operator} f32 carry(begin; k), load[i, k]
+store[i] = store f32 best[i] to Y[i]
+"""
+    found = evaluate_bounded(program_of(text), {"X": np.zeros((2, 0), np.float32)})["Y"]
+    assert found.values.tolist() == [float(neutral)] * 2
+
+
 def test_choices_on_uncertain_numbers_allow_both_sides() -> None:
     text = """\
 backbone choice

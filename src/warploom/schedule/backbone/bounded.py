@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.core import DType, integer_range, tf32, to_numpy, values_of, words_of
+from warploom.core import DType, tf32, to_numpy, values_of, words_of
 from warploom.schedule.backbone.evaluate import Array, Evaluation, compute
-from warploom.schedule.backbone.exact import CHOOSING, to_integer
+from warploom.schedule.backbone.exact import CHOOSING
 from warploom.schedule.backbone.nodes import AxisSum, Backbone, Carry, Instruction, Operator, Region, Role
 from warploom.schedule.backbone.programs import Program
 
@@ -112,7 +112,7 @@ class _BoundedEvaluation(Evaluation):
         """All terms of a reduction at once, in whatever order."""
         operator, dtype = instruction.operator, instruction.dtype
         if operator in (Operator.MAX, Operator.MIN):
-            pick, none = (np.maximum, -np.inf) if operator is Operator.MAX else (np.minimum, np.inf)
+            pick, none = (np.maximum, -np.inf) if operator is Operator.MAX else (np.minimum, np.inf)  # of an axis of no elements
             ends = [
                 pick(pick.reduce(o, axis=over, initial=none), s) for o, s in zip(_ends(operands[0]), _ends(start), strict=True)
             ]
@@ -126,9 +126,7 @@ class _BoundedEvaluation(Evaluation):
             value, radius = value + term.sum(axis=over), radius + off.sum(axis=over)
             size = size + np.abs(term).sum(axis=over)
         if not dtype.is_float:
-            known = np.where(radius == 0, value, 0).astype(np.int64)
-            wrapped = compute(Operator.MOVE, [known], dtype)
-            return np.where(radius == 0, _with(wrapped, 0.0), _inside(value, radius, dtype))
+            value = compute(Operator.MOVE, [value.astype(np.int64)], dtype).astype(np.float64)
         return _rounded(value, radius + self.roundings * _unit(dtype) * count * size, dtype, is_chosen=False)
 
     def number(self, value: object, dtype: DType) -> Array:
@@ -145,8 +143,9 @@ class _BoundedEvaluation(Evaluation):
     def compute(self, instruction: Instruction, operands: list[Array]) -> Array:
         values, radii = [_value(o) for o in operands], [_off(o) for o in operands]
         operator, dtype = instruction.operator, instruction.dtype
-        if not dtype.is_float:
-            return self.integers(instruction, values, radii)
+        if not dtype.is_float and not any(r.any() for r in radii):
+            own = values if operator is Operator.CAST else [v.astype(to_numpy(dtype)) for v in values]
+            return _with(compute(operator, own, dtype).astype(np.float64), 0.0)
         unit = self.roundings * _unit(dtype)
         value, radius = _step(operator, values, radii, unit)
         if operator in (Operator.ADD, Operator.SUB, Operator.FMA):
@@ -157,20 +156,6 @@ class _BoundedEvaluation(Evaluation):
             carried = 0.0 if carry is None else np.abs(value)
             radius = radius + unit * (count * size + carried)
         return _rounded(value, radius, dtype, is_chosen=operator in CHOOSING)
-
-    def integers(self, instruction: Instruction, values: list[Array], radii: list[Array]) -> Array:
-        """An operation with integers as results: they wrap where nothing is uncertain. A conversion of a float that leaves the
-        type has no one result."""
-        operator, dtype = instruction.operator, instruction.dtype
-        if to_integer(self.backbone, instruction):
-            value, radius = _between(np.trunc(values[0] - radii[0]), np.trunc(values[0] + radii[0]))
-            return _inside(value, radius, dtype)
-        own = values if operator is Operator.CAST else [v.astype(to_numpy(dtype)) for v in values]
-        wrapped = _with(compute(operator, own, dtype), 0.0)
-        if not any(r.any() for r in radii):
-            return wrapped
-        value, radius = _step(operator, values, radii, 0.0)
-        return np.where(radius == 0, wrapped, _inside(value, radius, dtype))
 
 
 def _size(operator: Operator, terms: list[Array], *, has_carry: bool) -> Array:
@@ -278,13 +263,6 @@ def _rounded(value: Array, radius: Array, dtype: DType, *, is_chosen: bool) -> A
     dropped = np.where((safe != 0) & is_tiny, 4 * least, 0.0)
     unknown = np.where(is_chosen & np.isinf(value) & (radius == 0), 0.0, np.inf)
     return _with(np.where(is_known, middle, value), np.where(is_known, apart + dropped, unknown))
-
-
-def _inside(value: Array, radius: Array, dtype: DType) -> Array:
-    """Integers, of which nothing is known where they may leave the type."""
-    least, most = integer_range(dtype)
-    is_inside = (value - radius >= least) & (value + radius <= most)
-    return _with(np.where(is_inside, value, 0.0), np.where(is_inside, radius, np.inf))
 
 
 def _as_held(values: Array, dtype: DType) -> Array:

@@ -3,12 +3,14 @@
     python -m benchmarks.cutlass_tiles [ARCH ...] --nodes 200     one JSON line for each kernel and architecture
     python -m benchmarks.cutlass_tiles sm_90 --size 1024          where sums in parts ("split-K") matter
 
-A tile fixes the sizes of all levels, as `--set 'size(m1)=16' ...` does; a search of `nodes` decides everything else. Each tile is
-tried with the sum in each of `--parts` (`tiles_parts` has the fastest), which a second kernel adds up; null is a tile for which
-nothing was found. `ours_ms` is what one search finds without fixed sizes, with the nodes of all tiles together (`ours_nodes`).
+A tile fixes the sizes of all levels, as `--set 'size(m1)=16' ...` does, and that all threads of a block share out its copies in
+the order of the array (`spread(tmp_load_A)=YES`), as CUTLASS's iterators over tiles do; `--copies loops` has threads copy along
+loops that they share out elsewhere. A search of `nodes` decides everything else. Each tile is tried with the sum in each of
+`--parts` (`tiles_parts` has the fastest), which a second kernel adds up; null is a tile for which nothing was found. `ours_ms` is
+what one search finds without fixed sizes, with the nodes of all tiles together (`ours_nodes`).
 
 A tile is that of a block, with the results of a thread (or of an instruction) and the slice of the sum. Not in the space: threads
-of a warp that lie in another order, warps side by side along both axes, copies of one tile by the threads of other loops.
+of a warp that lie in another order, warps side by side along both axes.
 
 Source: the tile shapes of CUTLASS, python/cutlass_library/generator.py: GenerateSM50_Simt, GenerateSM80_Simt_f32,
 GenerateSM80_TensorOp_16816 (16 bits), _1688 (tf32), _16832_TN (i8) and _884 (f64), GenerateSM89_TensorOp_16832_fp8.
@@ -72,6 +74,7 @@ class Row:
     arch: str
     size: int
     nodes: int
+    is_spread: bool
     tiles_ms: Mapping[str, float]
     tiles_parts: Mapping[str, int]
     ours_ms: float
@@ -83,14 +86,15 @@ class Row:
         best = min(self.tiles_ms, key=self.tiles_ms.__getitem__)
         rounded = {name: round(ms, 4) if math.isfinite(ms) else None for name, ms in self.tiles_ms.items()}
         return {
-            "kernel": self.kernel, "arch": self.arch, "size": self.size, "nodes": self.nodes, "tiles_ms": rounded, "best": best,
+            "kernel": self.kernel, "arch": self.arch, "size": self.size, "nodes": self.nodes, "spread": self.is_spread,
+            "tiles_ms": rounded, "best": best,
             "tiles_parts": dict(self.tiles_parts), "best_ms": round(self.tiles_ms[best], 4), "ours_ms": round(self.ours_ms, 4),
             "ours_parts": self.ours_parts, "ours_nodes": self.ours_nodes,
         }  # fmt: skip
 
 
-def decisions(kernel: str, tile: str) -> dict[str, str]:
-    """The sizes of all levels, by name, as `--set` takes them."""
+def decisions(kernel: str, tile: str, *, is_spread: bool = True) -> dict[str, str]:
+    """The sizes of all levels and who copies, by name, as `--set` takes them."""
     rows, columns, deep = (int(n) for n in tile.split("x"))
     if kernel == "matmul":  # 8 by 8 results of a thread, in vectors of 4
         sizes = {"m1": rows // _RESULTS, "m2": _RESULTS, "n1": 2, "n2": columns // _RESULTS, "n3": 4, "k1": deep // 4, "k2": 4}
@@ -99,7 +103,8 @@ def decisions(kernel: str, tile: str) -> dict[str, str]:
         along = min(_RESULTS, rows // 8)
         piece = MATRIX_INSTRUCTIONS[kernel.removeprefix("matmul_")].piece
         sizes = {"m1": rows // 8 // along, "m2": along, "n1": warps, "n2": columns // 8 // warps, "k1": deep // piece}
-    return {f"size({name})": str(size) for name, size in sizes.items()}
+    copies = {f"spread(tmp_load_{array})": "YES" if is_spread else "NO" for array in "AB"}
+    return {f"size({name})": str(size) for name, size in sizes.items()} | copies
 
 
 def stage_of(kernel: str, on: Target, size: int = SIZE) -> Backbone:
@@ -109,7 +114,7 @@ def stage_of(kernel: str, on: Target, size: int = SIZE) -> Backbone:
 def program_of(kernel: str, on: Target, size: int, parts: int) -> Program:
     """The kernels that make the sum in so many parts, and add these up."""
     found = tensor_kernel(kernel)
-    function = found if parts == 1 else PartedFunction(found.function, parts)
+    function = found if parts == 1 else PartedFunction(found.function, parts, "k")
     program = function.program({"m": size, "n": size, "k": size}, matrix_tiles(on.matrices))
     return replace(program, stages=tuple(widened(stage, on.matrices) for stage in program.stages))
 
@@ -126,14 +131,17 @@ def milliseconds(stage: Backbone, on: Target, fixed: Mapping[str, str], nodes: i
     return math.inf if found.time_ms is None else found.time_ms
 
 
-def row(kernel: str, arch: str, nodes: int, tiles: Sequence[str] = (), size: int = SIZE, every: Sequence[int] = PARTS) -> Row:
+def row(
+    kernel: str, arch: str, nodes: int, tiles: Sequence[str] = (), size: int = SIZE, every: Sequence[int] = PARTS,
+    *, is_spread: bool = True,
+) -> Row:  # fmt: skip
     """Each number of parts of a tile gets `nodes`; the search that is free to choose its own tiles gets all of these."""
     on, tiles = target(arch), tiles or KERNELS[kernel]
     programs = {parts: program_of(kernel, on, size, parts) for parts in every}
     merging = {parts: sum(milliseconds(s, on, {}, nodes) for s in p.stages[1:]) for parts, p in programs.items()}
     best: dict[str, tuple[float, int]] = {}
     for tile in tiles:
-        fixed = decisions(kernel, tile)
+        fixed = decisions(kernel, tile, is_spread=is_spread)
         best[tile] = min((milliseconds(p.stages[0], on, fixed, nodes) + merging[parts], parts) for parts, p in programs.items())
     ours_nodes = nodes * len(every) * len(tiles)
     asked = Options(strategy=strategy_named("refine", 0), nodes=ours_nodes)
@@ -141,7 +149,7 @@ def row(kernel: str, arch: str, nodes: int, tiles: Sequence[str] = (), size: int
     ours_ms = math.inf if ours.found.time_ms is None else ours.found.time_ms
     times = {tile: ms for tile, (ms, _) in best.items()}
     parts_of = {t: p for t, (ms, p) in best.items() if ms < math.inf}
-    return Row(kernel, arch, size, nodes, times, parts_of, ours_ms, ours.parts, ours_nodes)
+    return Row(kernel, arch, size, nodes, is_spread, times, parts_of, ours_ms, ours.parts, ours_nodes)
 
 
 def main() -> None:
@@ -151,10 +159,12 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, default=200)
     parser.add_argument("--size", type=int, default=SIZE)
     parser.add_argument("--parts", type=int, nargs="+", default=PARTS)
+    parser.add_argument("--copies", choices=("spread", "loops"), default="spread")
     given = parser.parse_args()
     for arch in given.arch:
         for kernel in (k for k in given.kernel if k == "matmul" or k.removeprefix("matmul_") in ARCHITECTURES[arch].matrices):
-            print(json.dumps(row(kernel, arch, given.nodes, (), given.size, given.parts).line), flush=True)
+            found = row(kernel, arch, given.nodes, (), given.size, given.parts, is_spread=given.copies == "spread")
+            print(json.dumps(found.line), flush=True)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from warploom.schedule.bound import Bound
 from warploom.schedule.bound.tables import figures_of
 from warploom.schedule.choices import kernel_space
 from warploom.schedule.cost import modelled
+from warploom.schedule.nest import loops
 from warploom.schedule.search import KernelModel, ModelEvaluator, Step, Timed
 from warploom.schedule.search.explore import Options, explore_kernel
 from warploom.schedule.targets import TARGETS
@@ -69,6 +70,33 @@ def test_no_unit_has_less_to_do_than_the_bound_says(on: str, name: str) -> None:
         assert least["f32 units"] <= arithmetic * (1 + 1e-9)
         assert all(least[unit] <= ns * (1 + 1e-9) for unit, ns in units.items()), units
         assert made.time_ms >= found[1].bound_ms
+
+
+@pytest.mark.parametrize(("on", "name"), [("sm_75", "conv2d"), ("sm_86", "matmul"), ("sm_90", "matmul_f16")])
+def test_the_bound_knows_copies_that_all_threads_share_out(on: str, name: str) -> None:
+    kernel = tensor_kernel(name)
+    space = kernel_space(kernel.program(kernel.sizes).stages[0], TARGETS[on])
+    bound = Bound(space)
+    spread = 0
+    for seed in range(4):
+        chance = random.Random(f"{on} {seed}")
+        start = space.root()
+        for number, temporary in enumerate(space.temporaries):
+            start = start.restrict("spread", (temporary.region,), 2) or start
+            start = start.restrict("dim_mapping", (chance.choice(space.objects.pairs_of(number)),), 1) or start
+        candidate, before = space.usually(start, lambda _, c=chance: c.random() < 0.15, seed), 0.0
+        while candidate is not None and (decision := space.decisions(candidate)) is not None:
+            before = max(before, bound.of(candidate))
+            children = [space.apply(candidate, decision, a) for a in decision.alternatives]
+            candidate = chance.choice([c for c in children if c is not None] or [None])
+        if candidate is None:
+            continue
+        nest = space.lower(candidate)
+        spread += any(loop.digit is not None for loop in loops(nest.body))
+        made, least = modelled(nest, TARGETS[on]), bound.modelled(candidate, nest).least
+        assert all(least[unit] <= ns * (1 + 1e-9) for unit, ns in made.parts if not unit.endswith("units"))
+        assert made.time_ms >= bound.of(candidate) >= before * (1 - 1e-9)
+    assert spread
 
 
 @pytest.mark.parametrize("on", ["k4000", "sm_75", "sm_90", "sm_120"])

@@ -16,6 +16,7 @@ from warploom.schedule.nest import (
     Cache,
     Combine,
     Compute,
+    Digit,
     Guard,
     Kind,
     Load,
@@ -166,3 +167,47 @@ def test_nodes_behind_blocks_of_threads() -> None:
 
 
 LOAD_5 = replace(LOAD, memory=Memory(0, at((5, 1))))
+
+
+def along(number: int, step: int, *body: Node, size: int = 4, is_last: bool = False) -> Loop:
+    """A digit of a thread's number."""
+    return Loop(number, f"d{number}", Kind.THREAD, size, body, digit=Digit(step, is_last))
+
+
+EIGHT = threads(9, LOAD_X := Load(ZERO, Memory(0, at())))
+"""A block has eight threads."""
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        pytest.param(
+            (replace(along(0, 1, LOAD_X), kind=Kind.LOOP),), "loop loop d0 is a digit of a thread's number", id="no threads"
+        ),
+        pytest.param((replace(along(0, 1, LOAD_X), hardware=0),), "thread loop d0 has hardware dimension 0", id="hardware"),
+        pytest.param(
+            (along(0, 3, along(1, 1, LOAD_X, size=2)),), "d0 counts steps of 3 threads, the digits inside make up 2", id="steps"
+        ),
+        pytest.param((along(0, 2, LOAD_X),), "d0 counts steps of 2 threads, the digits inside make up 1", id="first step"),
+        pytest.param(
+            (along(0, 2, along(1, 1, LOAD_X, size=2, is_last=True)),), "d1 is the last digit, and not the slowest", id="last"
+        ),
+        pytest.param(
+            (along(0, 1, threads(1, LOAD_X, size=8)),),
+            "threads of d0 lie along hardware dimensions and along digits of their number",
+            id="both",
+        ),
+        pytest.param((along(0, 1, put((0, 1)), size=8),), "several threads store to one place of y", id="turns"),
+        pytest.param(
+            (along(0, 2, along(1, 1, put((0, 1)), size=2), is_last=True),), "several threads store to one place of y", id="digit"
+        ),
+    ],
+)
+def test_digits_of_threads(body: tuple[Node, ...], message: str) -> None:
+    assert verify(nest(EIGHT, *body)) == (message,)
+
+
+def test_digits_tell_threads_apart() -> None:
+    whole = along(0, 2, along(1, 1, put((0, 2), (1, 1)), size=2), is_last=True)
+    assert verify(nest(EIGHT, whole)) == ()
+    assert verify(nest(EIGHT, along(0, 1, put(), size=1, is_last=True))) == ()

@@ -173,6 +173,7 @@ def positions_of(space: KernelSpace, problem: Problem) -> Positions:
         stages=by("stages", regions, "Regions"),
         shared=shared,
         tied=_tied(space, problem),
+        spread=_spread(space, problem),
     )
 
 
@@ -182,6 +183,22 @@ def _tied(space: KernelSpace, problem: Problem) -> Ints:
     dims = {int(statement): n for n, statement in enumerate(problem.dim_statement)}
     pairs = [(dims[p.source], dims[p.target]) for p in space.objects.pairs if p.is_reserved or p.scope is not Scope.BLOCK]
     return np.array(pairs, np.int64).reshape(-1, 2)
+
+
+def _spread(space: KernelSpace, problem: Problem) -> Ints:
+    """Rows of `Positions.spread`."""
+    instance, objects = space.instance, space.objects
+    rows: list[tuple[int, ...]] = []
+    if "spread" in instance.space.choices:
+        variables = instance.variables("spread")
+        dims = {int(statement): n for n, statement in enumerate(problem.dim_statement)}
+        instructions = {int(statement): n for n, statement in enumerate(problem.instruction_statement)}
+        for number, temporary in enumerate(space.temporaries):
+            variable = _entry(variables, _number(space, "Temporaries", temporary.region))
+            for pair, own in zip(objects.pairs_of(number), temporary.pairs, strict=True):
+                ends = objects.pairs[pair].source, objects.pairs[pair].target
+                rows += [(dims[s], variable, instructions[temporary.store], *ends) for s in (ends[0], own.store)]
+    return np.array(rows, np.int64).reshape(-1, 5)
 
 
 def _number(space: KernelSpace, set_name: str, thing: int) -> int:

@@ -12,8 +12,11 @@ from warploom.schedule.bound.problem import (
     AFTER,
     BEFORE,
     INNER,
+    LOOP,
     MERGED,
     OUTER,
+    SPREAD,
+    THREAD,
     UNROLL,
     VECTOR,
     Floats,
@@ -53,13 +56,17 @@ class Positions(NamedTuple):
     """Column of the counter of shared bytes, or -1."""
     tied: Ints
     """[pair, 2]: dims between which a value surely travels in registers."""
+    spread: Ints
+    """[n, 5]: a dim that copies into a temporary, the variable that says whether all threads share the copy out, the store
+    (instruction), and source and target (statements) of the pair, which is a side of the tile unless they are merged."""
 
 
 @compiled
 def read(
     positions: Positions, problem: Problem, domains: Domains, members: Bytes, bounds: Ints, view: View, grid: Floats
 ) -> None:
-    """Overwrites the view with what a candidate's arrays say. What fills a tile counts as absent where another tile may serve."""
+    """Overwrites the view with what a candidate's arrays say. What fills a tile counts as absent where another tile may serve, and
+    loops of copies that all threads may share out are whatever makes them fast."""
     for i in range(positions.member.shape[0]):
         if positions.member[i] >= 0:
             view.active[i] = 1 if members[positions.member[i]] == MEMBER_STATE else 0
@@ -91,6 +98,11 @@ def read(
                 mapped = np.int64(domains[positions.mapping[a, b]])
                 view.mapping[a, b] = mapped
                 view.mapping[b, a] = (mapped & 3) | (mapped & 4) << 1 | (mapped & 8) >> 1
+    for n in range(positions.spread.shape[0]):
+        dim, variable, store = positions.spread[n, 0], positions.spread[n, 1], positions.spread[n, 2]
+        is_side = view.order[positions.spread[n, 3], positions.spread[n, 4]] != MERGED
+        if is_side and view.possible[store] and view.kind[dim] & LOOP and (domains[variable] & np.uint64(SPREAD)):
+            view.kind[dim] |= LOOP | UNROLL | VECTOR | THREAD
     for e in range(positions.size.shape[0]):
         sizes = domains[positions.size[e]]
         first = -1

@@ -126,6 +126,10 @@ class Decided(Protocol):
         of four warps read it that multiply together."""
         ...
 
+    def is_spread(self, region: int) -> bool:
+        """All threads of a block share out the copy into a temporary (`lower_spread.spread`)."""
+        ...
+
     def fetching(self) -> str:
         """How the loops of a CPU fetch: `lower_prefetch.fetching`."""
         ...
@@ -169,6 +173,7 @@ class Table:
     """Dims (statements) that keep partial results."""
     copies: Mapping[int, int] = field(default_factory=dict[int, int])
     swizzles: frozenset[int] = frozenset()
+    spreads: frozenset[int] = frozenset()
     fetched_ahead: int = 0
     runs_backward: bool = False
     has_halves: bool = False
@@ -227,6 +232,9 @@ class Table:
 
     def stages(self, region: int) -> int:
         return self.copies.get(region, 1)
+
+    def is_spread(self, region: int) -> bool:
+        return region in self.spreads
 
     def swizzle(self, region: int) -> str:
         return "PERMUTED" if region in self.swizzles else "NONE"

@@ -42,6 +42,8 @@ class Features:
     """Kernels of a CPU may make a symmetric sum on one side of the diagonal alone."""
     swizzles: bool = True
     """Temporaries may be stored permuted against bank conflicts."""
+    spreads: bool = True
+    """All threads of a block may share out a copy to shared memory, whatever loops they have elsewhere."""
     windows: bool = True
     """Inputs of stencils and convolutions may be copied to shared memory as boxes with their edges."""
     budgets_registers: bool = True
@@ -64,6 +66,7 @@ class Features:
             directions=False,
             mirrors=False,
             swizzles=False,
+            spreads=False,
             windows=False,
             budgets_registers=False,
         )

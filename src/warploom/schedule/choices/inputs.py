@@ -125,6 +125,7 @@ class _Inputs:
             "can_prefetch": frozenset[int]([0] if self._is_far() and not run_time_sizes(backbone) else []),
             "can_mirror": frozenset[int]([] if self.target.has_threads or symmetry_of(backbone) is None else [0]),
             "can_swizzle": frozenset(t.region for t in objects.temporaries if self.target.has_threads and len(t.pairs) > 1),
+            "can_spread": frozenset(t.region for t in objects.temporaries if self._can_spread(t)),
             "can_be_in_atoms": frozenset(t.region for t in objects.temporaries if self._is_factor_of_groups(t)),
             "is_reduced": frozenset(reduced),
             "is_exact": self.features.exact,
@@ -139,6 +140,7 @@ class _Inputs:
             # functions are total: where there is no such loop or pair a fact says so
             **{f"loop_{n}": {s: _nth(o.loops, n, any_loop) for s, o in of.items()} for n in range(MOST_LOOPS)},
             **{f"sum_{n}": {s: _nth(shared, n, any_loop) for s in loops} for n in range(MOST_SUMS)},
+            "copied_from": {t.region: self._copied_from(t) for t in objects.temporaries},
             "array_of": {(t, n): t for t in temporaries for n in (1, 2, 3)},
             **{
                 f"source_{n}": {t: objects.pairs[_nth(p, n, p[0])].source for t, p in pairs_of.items()} for n in range(MOST_LOOPS)
@@ -230,6 +232,9 @@ class _Inputs:
             "is_dynamic_pair": frozenset(n for n, p in pairs if n not in static or loops[p.source].axis in serial),
             "has_static_ends": static,
             "laid_out": together,
+            "copies": frozenset(
+                (n, s) for k, t in enumerate(self.objects.temporaries) for n in self.objects.pairs_of(k) for s in self._copying(t)
+            ),
             "follows": frozenset((n, m) for n, m in together if n < m),
             "is_of_later_array": frozenset((n, m) for n, t in staged for m, u in staged if t < u),
         }
@@ -352,6 +357,25 @@ class _Inputs:
 
     def _can_pipeline(self, temporary: Temporary) -> bool:
         return self.target.has_threads and self.objects.backbone.instructions[temporary.producer].operator is Operator.LOAD
+
+    def _copying(self, temporary: Temporary) -> set[int]:
+        """Statements of the copy into a temporary."""
+        owners = {temporary.producer, temporary.store}
+        return owners | {x.statement for x in self.objects.loops if x.owner in owners}
+
+    def _copied_from(self, temporary: Temporary) -> int:
+        """The array that is loaded into a temporary, or, of results, any region."""
+        access = self.objects.backbone.instructions[temporary.producer].access
+        return temporary.region if access is None else access.region
+
+    def _can_spread(self, temporary: Temporary) -> bool:
+        """A load of an array whose value goes to the temporary alone."""
+        instructions = self.objects.backbone.instructions
+        producer = instructions[temporary.producer]
+        results = (o for i in instructions for o in i.operands if isinstance(o, Result))
+        uses = sum(o.instruction == temporary.producer for o in results)
+        axes = {self.objects.backbone.extents[p.extent].axis for p in temporary.pairs}
+        return self.target.has_threads and producer.operator is Operator.LOAD and uses == 1 and set(producer.axes) <= axes
 
     def _can_cache(self, operation: Operation, cache: Cache) -> bool:
         backbone = self.objects.backbone

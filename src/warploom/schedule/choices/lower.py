@@ -1,8 +1,8 @@
 """Makes the loop nest of a fully decided candidate.
 
     merged dims -> loops, siblings in order (`lower_tree`) -> hardware dimensions (`lower_hardware`) -> registers and reductions
-    (`lower_values`) -> statements with places in memory (`lower_memory`) -> loops that fill temporaries ahead (`lower_pipeline`)
-    -> barriers
+    (`lower_values`) -> statements with places in memory (`lower_memory`) -> copies by all threads (`lower_spread`) -> loops that
+    fill temporaries ahead (`lower_pipeline`) -> barriers
 
 Goal: every decided candidate becomes a nest that computes what the backbone says; contradictions raise `LoweringError`. Non-goal:
 judging the candidate.
@@ -40,6 +40,7 @@ from warploom.schedule.choices.lower_operations import Operation, Operations, jo
 from warploom.schedule.choices.lower_parts import Parts
 from warploom.schedule.choices.lower_pipeline import pipelined
 from warploom.schedule.choices.lower_prefetch import fetching
+from warploom.schedule.choices.lower_spread import spread
 from warploom.schedule.choices.lower_swizzle import in_atoms, swizzled
 from warploom.schedule.choices.lower_tree import Branch, Item, Tree, build_tree
 from warploom.schedule.choices.lower_twins import with_one_copy
@@ -90,6 +91,9 @@ def lower(decided: Decided) -> Nest:
             nest = windowed(nest, number, region, places.indices, places.ends, decided.shared_bytes)
     nest, arrays = _copied_once(decided, tree, nest, places.temporaries)
     for region, array in arrays.items():
+        if decided.is_spread(region):
+            is_async = decided.has_async_copy and decided.stages(region) > 1
+            nest = spread(nest, array, is_async=is_async)
         if decided.swizzle(region) == "PERMUTED":
             nest = swizzled(nest, array)
         if decided.swizzle(region) == "ATOMS":

@@ -109,6 +109,9 @@ class CandidateDecisions:
     def swizzle(self, region: int) -> str:
         return self._single("swizzle", region, plain="NONE")
 
+    def is_spread(self, region: int) -> bool:
+        return self._single("spread", region, plain="NO") == "YES"
+
     def fetching(self) -> str:
         return self._single("prefetch", 0, plain="0")
 

@@ -24,6 +24,7 @@ SORTS: Mapping[str, tuple[str, ...]] = {
     "cache": ("statement",),
     "partials": ("statement",),
     "stages": ("region",),
+    "spread": ("region",),
     "swizzle": ("region",),
     "prefetch": ("kernel",),
     "direction": ("kernel",),

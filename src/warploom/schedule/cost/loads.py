@@ -9,6 +9,7 @@ from itertools import product
 import numpy as np
 
 from warploom.core.linear import collected
+from warploom.machines import MAX_BLOCK_THREADS
 from warploom.schedule.nest import Affine, Guard, Kind, Load, Loop, Nest, Space, Store, hardware_sizes, loops, statements
 
 _MOST_POINTS = 1 << 22
@@ -52,6 +53,7 @@ class Loaded:
         if turns > _MOST_TURNS or any(n in numbers for g in memory.guards for n, _ in g.index.terms):
             return 1.0
         thread = {x.number: -1 - x.hardware for x in around if x.kind is Kind.THREAD and x.hardware is not None}
+        thread |= {x.number: -4 - x.digit.step * MAX_BLOCK_THREADS - x.size for x in around if x.digit is not None}
         place = memory.buffer, memory.cache, memory.guards, tuple(x.number for x in around if x.kind is Kind.LOOP)
         offset = memory.offset.renamed(lambda n: thread.get(n, n))
         rest = offset.without(numbers)
@@ -67,7 +69,8 @@ class _Points:
 
     def __init__(self, nest: Nest, around: Sequence[Loop]) -> None:
         self.thread = {x.number: -1 - x.hardware for x in loops(nest.body) if x.kind is Kind.THREAD and x.hardware is not None}
-        self.sizes = {-1 - n: size for n, size in enumerate(hardware_sizes(nest, Kind.THREAD))}
+        are_digits = any(x.digit is not None for x in around)
+        self.sizes = {} if are_digits else {-1 - n: size for n, size in enumerate(hardware_sizes(nest, Kind.THREAD))}
         self.sizes |= {self.thread.get(x.number, x.number): x.size for x in around}
 
     def renamed(self, index: Affine) -> Affine:

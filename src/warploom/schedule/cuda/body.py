@@ -145,10 +145,10 @@ class Body:
                 assert_never(loop.kind)
 
     def _threads(self, loop: Loop) -> list[Item]:
-        context, axis = self.context, loop.hardware or 0
-        atom = ("thread", axis)
+        context = self.context
+        atom = context.indices.atom(loop)
         high, bound, pending = context.indices.highs[atom], context.bound, self.pending
-        context.bound = bound | {axis}
+        context.bound = bound | ({loop.hardware} if loop.hardware is not None else {0, 1, 2})
         if loop.size <= high:
             self.pending = (*pending, binary("<", Text(context.indices.texts[atom]), decimal(loop.size)))
             context.indices.highs[atom] = loop.size - 1

@@ -15,6 +15,7 @@ from warploom.schedule.nest import (
     Barrier,
     Combine,
     Compute,
+    Digit,
     Kind,
     Load,
     Loop,
@@ -52,6 +53,8 @@ class NestFacts:
     """Buffers that the kernel stores to."""
     open_blocks: Mapping[int, Trips]
     """Hardware dimensions whose blocks are counted at run time."""
+    digits: tuple[tuple[Digit, int], ...]
+    """Parts of a thread's number along which thread loops lie, with the size of each."""
 
     @property
     def threads(self) -> int:
@@ -119,7 +122,7 @@ def gather(nest: Nest) -> NestFacts:
         if loop.number in loops:
             raise _problem(f"expected every loop number once, got {loop.number} twice")
         loops[loop.number] = loop
-        if loop.kind in (Kind.BLOCK, Kind.THREAD):
+        if loop.digit is None and loop.kind in (Kind.BLOCK, Kind.THREAD):
             if loop.hardware not in (0, 1, 2):
                 raise _problem(f"expected hardware dimension 0, 1 or 2 of {loop.name}, got {loop.hardware}")
             key = (loop.kind, loop.hardware)
@@ -132,8 +135,9 @@ def gather(nest: Nest) -> NestFacts:
     _check_indices(nest, loops)
     unrolled, own = _selections(nest, loops)
     written = frozenset(leaf.node.memory.buffer for leaf in leaves(nest.body) if isinstance(leaf.node, Store))
+    digits = tuple(dict.fromkeys((loop.digit, loop.size) for loop in loops.values() if loop.digit is not None))
     return NestFacts(
-        nest, loops, (grid[0], grid[1], grid[2]), (block[0], block[1], block[2]), unrolled, own, written, open_blocks
+        nest, loops, (grid[0], grid[1], grid[2]), (block[0], block[1], block[2]), unrolled, own, written, open_blocks, digits
     )
 
 

@@ -7,6 +7,7 @@ a pointer at the top of the kernel, each loop's part a pointer at the top of its
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -16,10 +17,10 @@ from warploom.ctext import UNARY, Names, Text, added, binary, decimal, plus, sta
 from warploom.schedule.backbone import RunTimeSize
 from warploom.schedule.cuda.helpers import WORDS
 from warploom.schedule.cuda.lines import Line
-from warploom.schedule.nest import Affine, Kind, Loop, Rows, Trips
+from warploom.schedule.nest import Affine, Digit, Kind, Loop, Rows, Trips
 
 Atom: TypeAlias = tuple[str, int]
-"""("block", hardware dimension), ("thread", hardware dimension) or ("loop", number)."""
+"""("block" or "thread", hardware dimension), ("digit", position in `NestFacts.digits`) or ("loop", number)."""
 
 MOST_INT = 2**31 - 1
 
@@ -62,6 +63,7 @@ class Indices:
         grid: Sequence[int],
         block: Sequence[int],
         open_blocks: Mapping[int, Trips] | None = None,
+        digits: Sequence[tuple[Digit, int]] = (),
     ) -> None:
         self.loops, self.unrolled = loops, unrolled
         self.sizes: dict[str, str] = {}
@@ -74,6 +76,11 @@ class Indices:
                 self.texts[word, axis] = self.names.fresh(f"{word[0]}{letter}")
                 trips = open_blocks.get(axis) if word == "block" and open_blocks is not None else None
                 self.highs[word, axis] = (sizes[axis] if trips is None else trips.most) - 1
+        self.digits = {digit: number for number, digit in enumerate(digits)}
+        """Positions of digits with their sizes."""
+        for number, (digit, size) in enumerate(digits):
+            self.texts["digit", number] = self.names.fresh(f"t{digit.step}")
+            self.highs["digit", number] = (math.prod(block) - 1) // digit.step if digit.is_last else size - 1
         hardware = frozenset(a for a, high in self.highs.items() if high)
         self.scope = Scope(None, hardware, "")
         self.values: dict[int, int] = {}
@@ -117,13 +124,15 @@ class Indices:
         return binary("/", plus(Text(self.sizes[trips.size.name]), trips.size.more + trips.per - 1), decimal(trips.per))
 
     def atom(self, loop: Loop) -> Atom:
+        if loop.digit is not None:
+            return ("digit", self.digits[loop.digit, loop.size])
         if loop.kind in (Kind.BLOCK, Kind.THREAD):
             return (loop.kind.value, loop.hardware or 0)
         return ("loop", loop.number)
 
     def _place(self, item: tuple[Atom, int]) -> tuple[int, int, int]:
         (word, number), stride = item
-        return (("block", "thread", "loop").index(word), -abs(stride), number)
+        return (("block", "thread", "digit", "loop").index(word), -abs(stride), number)
 
     def range(self, form: Offset) -> tuple[int, int]:
         return form.span(self.highs.__getitem__)
@@ -176,7 +185,7 @@ class Indices:
                 text = self.sum(current, own, own_rows)
                 if turn is not None:
                     text = added(text, self._turn(turn))
-                is_of_threads = any(a[0] == "thread" for summand in summands for a, _ in summand.terms)
+                is_of_threads = any(a[0] in ("thread", "digit") for summand in summands for a, _ in summand.terms)
                 place = scope.name or ("thread" if is_of_threads else "block")
                 name = self.names.fresh(f"{array}_{place}")
                 scope.known[key] = Text(name)

@@ -14,7 +14,18 @@ from dataclasses import dataclass, replace
 
 from warploom.core import Diagnostic, DType, UnsupportedError
 from warploom.core.launch import MAX_GRID, STATIC_SHARED_BYTES
-from warploom.ctext import CUDA_FUNCTIONS, Text, array_declaration, cuda_type, includes, kernel_head, rest_of_warps, total
+from warploom.ctext import (
+    CUDA_FUNCTIONS,
+    Text,
+    array_declaration,
+    binary,
+    cuda_type,
+    decimal,
+    includes,
+    kernel_head,
+    rest_of_warps,
+    total,
+)
 from warploom.schedule.backbone import Parameter, Role, RunTimeSize
 from warploom.schedule.cuda.accesses import Accesses
 from warploom.schedule.cuda.body import Body
@@ -116,7 +127,7 @@ def cuda_kernel(nest: Nest, options: Options = _DEFAULTS) -> CudaKernel:
         counting = ", ".join(dict.fromkeys(trips.size.name for trips in facts.open_blocks.values()))
         message = f"expected no temporaries of blocks in global memory where {counting} counts the blocks"
         raise UnsupportedError(Diagnostic("CUDA_SPACE", message))
-    indices = Indices(facts.loops, facts.unrolled, facts.grid, facts.block, facts.open_blocks)
+    indices = Indices(facts.loops, facts.unrolled, facts.grid, facts.block, facts.open_blocks, facts.digits)
     parts = [_together(part, options) for part in products_of(nest) if part.instruction.factor in options.matrices]
     context = Context(facts, options, indices, copied, {number: part for part in parts for number in part.loops})
     name = indices.names.fresh(nest.name, CUDA_FUNCTIONS)
@@ -254,9 +265,16 @@ def _hardware(context: Context) -> list[Item]:
                         f"const int {text} = {kind.value}Idx.{AXES[axis]};  // {comment}: {_counted(context, trips, sizes[axis])}"
                     )
                 )
+    strides = [(math.prod(facts.block[:a]), Text(context.indices.texts["thread", a])) for a in range(3) if facts.block[a] > 1]
+    for number, (digit, size) in enumerate(facts.digits):
+        if context.indices.highs["digit", number]:
+            index = total(strides) if digit.step == 1 else binary("/", total(strides), decimal(digit.step))
+            index = index if digit.is_last else binary("%", index, decimal(size))
+            named = dict.fromkeys(loop.name for loop in facts.loops.values() if (loop.digit, loop.size) == (digit, size))
+            text = context.indices.texts["digit", number]
+            lines.append(Line(f"const int {text} = {index.text};  // {', '.join(named)}: {size}"))
     if context.warp_mask is not None:
         full, rest = rest_of_warps(facts.threads)
-        strides = [(math.prod(facts.block[:a]), Text(context.indices.texts["thread", a])) for a in range(3) if facts.block[a] > 1]
         mask = f"{total(strides).text} < {full} ? 0xffffffffu : 0x{rest:08x}u"
         lines.append(Line(f"const unsigned {context.warp_mask} = {mask};"))
     return lines

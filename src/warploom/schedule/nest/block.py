@@ -26,8 +26,8 @@ class Threads:
     at: tuple[Ints, ...]
     """Index of each thread, by hardware dimension."""
     warp: Ints
-    hardware: Mapping[int, int]
-    """Hardware dimension by number of a thread loop."""
+    index: Mapping[int, Ints]
+    """Index of each thread by number of a thread loop."""
 
     @property
     def count(self) -> int:
@@ -41,10 +41,10 @@ class Threads:
         """Threads that run a statement in these loops; of the guards those over threads alone count."""
         mask = np.ones(self.count, np.bool_)
         for loop in around:
-            if loop.kind is Kind.THREAD and loop.hardware is not None:
-                mask &= self.at[loop.hardware] < loop.size
+            if loop.kind is Kind.THREAD:
+                mask &= self.index[loop.number] < loop.size
         for guard in guards:
-            if all(number in self.hardware for number, _ in guard.index.terms):
+            if all(number in self.index for number, _ in guard.index.terms):
                 index = self.value(guard.index)
                 mask &= (index >= 0) & (index < guard.bound)
         return mask
@@ -53,8 +53,8 @@ class Threads:
         """Value at index 0 of all loops that are no threads."""
         found = np.full(self.count, affine.constant, np.int64)
         for number, stride in affine.terms:
-            if number in self.hardware:
-                found += stride * self.at[self.hardware[number]]
+            if number in self.index:
+                found += stride * self.index[number]
         return found
 
     def warps_of(self, mask: Masks) -> int:
@@ -74,5 +74,11 @@ def threads_of(nest: Nest) -> Threads:
     for size in shape:
         at.append(rest % size)
         rest = rest // size
-    hardware = {x.number: x.hardware for x in loops(nest.body) if x.kind is Kind.THREAD and x.hardware is not None}
-    return Threads(tuple(at), numbers // WARP, hardware)
+    index: dict[int, Ints] = {}
+    for loop in loops(nest.body):
+        if loop.digit is not None:
+            step = numbers // loop.digit.step
+            index[loop.number] = step if loop.digit.is_last else step % loop.size
+        elif loop.kind is Kind.THREAD:
+            index[loop.number] = at[loop.hardware or 0]
+    return Threads(tuple(at), numbers // WARP, index)

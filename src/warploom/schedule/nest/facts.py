@@ -41,13 +41,14 @@ def counts(nest: Nest) -> tuple[Count, ...]:
     for statement, around in statements(nest.body):
         threads = dict(enumerate(hardware))
         threads |= {loop.hardware: loop.size for loop in around if loop.kind is Kind.THREAD and loop.hardware is not None}
+        digits = [loop.size for loop in around if loop.digit is not None]
         found.append(
             Count(
                 statement,
                 around,
                 math.prod(loop.size for loop in around if loop.kind in (Kind.LOOP, Kind.UNROLL)),
                 math.prod(loop.size for loop in around if loop.kind is Kind.VECTOR),
-                math.prod(threads.values()),
+                math.prod(digits or threads.values()),
                 math.prod(loop.size for loop in around if loop.kind is Kind.BLOCK),
             )
         )

@@ -2,7 +2,8 @@
 
     nest   := regions values node*                   (top to bottom in program order)
     node   := loop | compute | load | store | combine | barrier
-    loop   := kind, size, node*                      (block and thread loops are run by parallel workers, the others here)
+    loop   := kind, size, node*                      (block and thread loops are run by parallel workers, the others here;
+                                                      threads along a hardware dimension, or along a digit of their number)
     affine := constant + sum of stride * loop index
 
 Values are small arrays of registers: one axis per unrolled, vector or private thread copy that they need. A statement names,
@@ -284,6 +285,16 @@ class Barrier:
 
 
 @dataclass(frozen=True, slots=True)
+class Digit:
+    """A part of a thread's number in its block, x counted fastest, whatever the hardware dimensions are: the number over `step`,
+    rounded down, and of that the rest over the loop's size. Of a last digit it is the whole, and threads for which that is no
+    iteration do not run the loop."""
+
+    step: int
+    is_last: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Loop:
     number: int
     """Unique in the nest; several thread loops may stand for one hardware index."""
@@ -293,7 +304,7 @@ class Loop:
     body: tuple[Node, ...]
     hardware: int | None = None
     """Block and thread loops: the hardware dimension (0 = x, varies fastest); thread loops mapped alike share it, and its size
-    is the largest of theirs."""
+    is the largest of theirs. None of thread loops that have a digit."""
     stages: int = 1
     """Above 1: the children that fill buffers of as many copies (iteration i uses copy i modulo stages) run `stages - 1`
     iterations ahead. They come first in the body; the barrier behind them goes to the top of the body when they run ahead."""
@@ -303,6 +314,8 @@ class Loop:
     """Sequential loops: iterations in which one of these does not hold are left out. In a nest with threads, and of loops that
     fill ahead, each is on this loop and on blocks, so that those that are left are neighbours, the same ones for all threads of
     a block."""
+    digit: Digit | None = None
+    """Thread loops that are one of those in which all threads of the block are enumerated, some around the others."""
 
     @property
     def most(self) -> int:

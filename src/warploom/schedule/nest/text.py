@@ -3,7 +3,7 @@
     kernel NAME(ARRAY: dtype[elements], ..., PARAMETER: dtype)
       buffer NAME: dtype[elements] in SPACE (x COPIES)
       value NAME: dtype[registers, ...]                   (a vector axis is written `<lanes>`)
-      KIND NAME in SIZE (on x|y|z) (stages N) (if GUARD and ...):
+      KIND NAME in SIZE (on x|y|z | of threads / STEP (% SIZE)) (stages N) (if GUARD and ...):
         VALUE[registers] = load BUFFER[offset] (if GUARD and ... else FILL) (cache KIND) (swizzled SWIZZLE) (async)
         VALUE[registers] = OPERATOR(arguments) (if GUARD and ...)
         VALUE[registers] = combine OPERATOR VALUE[registers] over registers AXES threads LOOPS
@@ -99,6 +99,8 @@ class Printer:
         match node:
             case Loop(number=number, kind=kind, size=size, body=body, hardware=hardware, stages=stages):
                 place = f" on {_DIMENSIONS[hardware] if hardware < 3 else hardware}" if hardware is not None else ""
+                if node.digit is not None:
+                    place = f" of threads / {node.digit.step}{'' if node.digit.is_last else f' % {size}'}"
                 ahead = f" stages {stages}" if stages > 1 else ""
                 inner = [f"  {line}" for child in body for line in self.lines(child)]
                 trips = f" = {node.trips.size.factor} / {node.trips.per}" if node.trips is not None else ""

@@ -49,12 +49,13 @@ def verify(nest: Nest) -> tuple[str, ...]:
     """Faults of the nest, in words; empty: every rule holds.
 
     Loops: numbers are unique, blocks are outermost, at most one has nodes behind it and each is on its own hardware dimension,
-    thread loops of one hardware dimension are not nested, a vector loop holds one statement whose lanes have registers of their
-    own. Expressions use loops around them. Registers exist and are written, in program order, before they are read. Places are
-    inside their buffers where the guards hold. No two threads store to one place; barriers and totals over threads are outside
-    of thread loops, and barriers stand wherever threads exchange data. Nodes behind the blocks read only common arrays of
-    theirs. Only sequential loops leave out iterations, the same neighbours for all threads of a block, and where what is left
-    stores, no place is stored to twice. Copies of a buffer belong to one loop with as many stages, filled first in its body.
+    thread loops of one hardware dimension are not nested, those of digits make up a thread's number, a vector loop holds one
+    statement whose lanes have registers of their own. Expressions use loops around them. Registers exist and are written, in
+    program order, before they are read. Places are inside their buffers where the guards hold. No two threads store to one
+    place; barriers and totals over threads are outside of thread loops, and barriers stand wherever threads exchange data.
+    Nodes behind the blocks read only common arrays of theirs. Only sequential loops leave out iterations, the same neighbours
+    for all threads of a block, and where what is left stores, no place is stored to twice. Copies of a buffer belong to one
+    loop with as many stages, filled first in its body.
     """
     checker = _Checker(nest)
     return tuple(dict.fromkeys(checker.problems()))
@@ -84,6 +85,7 @@ class _Checker:
         stored: set[int] = set()
         for statement, around in statements(nodes, outside):
             yield from self._statement(statement, around)
+            yield from self._digits(around)
             read, made = references(statement)
             for ref in read:
                 if ref.value not in written:
@@ -150,16 +152,20 @@ class _Checker:
     def _loop(self, loop: Loop) -> Iterator[str]:
         if loop.size < 1 or not loop.body:
             yield f"loop {loop.name} is empty"
-        if (loop.hardware is not None) != (loop.kind in (Kind.BLOCK, Kind.THREAD)):
+        if (loop.hardware is not None) != (loop.kind is Kind.BLOCK or (loop.kind is Kind.THREAD and loop.digit is None)):
             yield f"{loop.kind} loop {loop.name} has hardware dimension {loop.hardware}"
+        if loop.digit is not None and loop.kind is not Kind.THREAD:
+            yield f"{loop.kind} loop {loop.name} is a digit of a thread's number"
         if loop.kind is Kind.VECTOR:
             if len(loop.body) != 1 or not isinstance(loop.body[0], Load | Store | Compute):
                 yield f"vector loop {loop.name} holds more than one statement"
             elif not isinstance(loop.body[0], Store) and not _selects(loop.body[0].target, loop.number):
                 yield f"the lanes of {loop.name} write one register"
         if loop.kind is Kind.THREAD:
-            if any(o.kind is Kind.THREAD and o.hardware == loop.hardware for o in loops(loop.body)):
+            if loop.digit is None and any(o.kind is Kind.THREAD and o.hardware == loop.hardware for o in loops(loop.body)):
                 yield f"thread loop {loop.name} holds another on its hardware dimension"
+            if any(o.kind is Kind.THREAD and (o.digit is None) != (loop.digit is None) for o in loops(loop.body)):
+                yield f"threads of {loop.name} lie along hardware dimensions and along digits of their number"
             if any(isinstance(s, Barrier) or (isinstance(s, Combine) and s.threads) for s, _ in statements(loop.body)):
                 yield f"threads meet inside thread loop {loop.name}"
         if loop.stages > 1:
@@ -171,6 +177,18 @@ class _Checker:
         around = {loop.number, *(o.number for o in self.loops.values() if loop.only and loop in loops(o.body))}
         for guard in loop.only:
             yield from self._affine(guard.index, around)
+
+    def _digits(self, around: tuple[Loop, ...]) -> Iterator[str]:
+        """Digits around a statement are those of one number: each counts what the faster ones, inside, make up together, and only
+        the slowest is the last."""
+        digits = [(x, x.digit) for x in around if x.digit is not None]
+        whole = 1
+        for position, (loop, digit) in enumerate(reversed(digits), 1):
+            if digit.step != whole:
+                yield f"{loop.name} counts steps of {digit.step} threads, the digits inside make up {whole}"
+            if digit.is_last and position < len(digits):
+                yield f"{loop.name} is the last digit, and not the slowest"
+            whole = digit.step * loop.size
 
     def _is_of_block(self, loop: Loop, guard: Guard) -> bool:
         """Whether the guard is on the loop, and else on blocks alone."""
@@ -300,6 +318,12 @@ class _Checker:
 
     def _one_thread(self, store: Store, around: tuple[Loop, ...]) -> Iterator[str]:
         own = {n for n, _ in store.memory.offset.terms}
+        digits = [x for x in around if x.digit is not None]
+        if digits:
+            outer = digits[0].digit
+            if outer is None or not outer.is_last or any(x.size > 1 and x.number not in own for x in digits):
+                yield f"several threads store to one place of {self.nest.buffers[store.memory.buffer].name}"
+            return
         pinned = {self.loops[n].hardware for g in store.guards if g.bound == 1 for n, _ in g.index.terms if n in self.loops}
         for hardware, size in enumerate(self.threads):
             loop = next((x for x in around if x.kind is Kind.THREAD and x.hardware == hardware), None)

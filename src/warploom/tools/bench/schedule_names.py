@@ -44,7 +44,11 @@ SUITE_NAMES = tuple(
 )
 
 GPU_NAMES = tuple(
-    f"gpu/{name}" for name in ("matmul-1024", "matmul-256x256x32", "matmul-strided", "axpy", "conv2d-3x3", "conv2d-7x7")
-)
+    f"gpu/{name}"
+    for name in (
+        "matmul-1024", "matmul-256x256x32", "matmul-strided", "axpy", "dot", "sum", "max", "layer_norm-8", "conv2d-3x3",
+        "conv2d-7x7",
+    )
+)  # fmt: skip
 SEARCH_S = 60.0
 """Wall seconds of a search on the CPU or a GPU."""

@@ -76,6 +76,8 @@ class Proof:
     """CPU seconds."""
     is_of_class: bool = False
     """Proved for every value of the size that is known at run time."""
+    small: Program | None = None
+    """The program that was proved, where it is at other sizes than those asked for."""
 
     @property
     def line(self) -> Line:
@@ -104,8 +106,7 @@ def proof_of(
         found = _proof_of(function, sizes, program, implementations, target, effort, _Clock(limit_s))
     if not isinstance(function, InParts) or found.verdict != "proved":
         return found
-    small = program if dict(found.sizes) == dict(sizes) else function.program(found.sizes)
-    if why := function.unlike(sizes, program) or function.unlike(found.sizes, small):
+    if why := function.unlike(sizes, program) or function.unlike(found.sizes, found.small or program):
         return Proof("unchecked", reason=f"each kernel is proved, but not that together they are the sum: {why}")
     return replace(found, domain=joined_domain([found.domain, function.domain]))
 
@@ -209,7 +210,8 @@ def least_work(nest: Nest, axes: Axes) -> int:
                 times, is_outermost = times * min(loop.size, most), False
             elif loop.kind is Kind.THREAD:
                 is_alike = not is_moved and loop.hardware is not None and axes[loop.hardware]
-                times *= 1 if is_alike or loop.hardware in seen else loop.size
+                is_counted = loop.digit is None and loop.hardware in seen
+                times *= 1 if is_alike or is_counted else loop.size
                 seen.add(loop.hardware)
             elif loop.kind is not Kind.BLOCK:
                 times *= loop.size
@@ -291,7 +293,7 @@ def _at_small_sizes(
     if isinstance(found, str):
         return Proof("unchecked", reason=found)
     proof = prove_nests(found.program, found.nests, target, found.sizes)
-    return replace(proof, domain=", ".join([proof.domain, *found.told]))
+    return replace(proof, domain=", ".join([proof.domain, *found.told]), small=found.program)
 
 
 def work_of(program: Program) -> int:

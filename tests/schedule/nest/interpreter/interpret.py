@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from tests.schedule.nest.interpreter.arithmetic import computed
 from tests.schedule.nest.interpreter.errors import NestError
 from tests.schedule.nest.interpreter.memory import Array, Buffers
-from tests.schedule.nest.interpreter.thread import Meeting, Silent, Thread
+from tests.schedule.nest.interpreter.thread import Meeting, Silent, Thread, thread_index
 
 from warploom.schedule.backbone import Role
 from warploom.schedule.nest.nodes import Barrier, Combine, Kind, Loop, Nest, Node
@@ -44,8 +44,11 @@ class _NestRun:
     parameters: dict[str, float]
     source: random.Random
     silent: Silent = field(default_factory=Silent)
+    shape: tuple[int, ...] = ()
+    """Threads along each hardware dimension."""
 
     def run(self) -> None:
+        self.shape = hardware_sizes(self.nest, Kind.THREAD)
         blocks = blocks_of(self.nest)
         self.run_blocks((*blocks.around, *blocks.inner), blocks.body)
         if blocks.rest:
@@ -60,7 +63,7 @@ class _NestRun:
             self.run_block({loop.number: index for loop, index in zip(grid, point, strict=True)}, body)
 
     def run_block(self, indices: dict[int, int], body: Sequence[Node]) -> None:
-        positions = itertools.product(*map(range, hardware_sizes(self.nest, Kind.THREAD)))
+        positions = itertools.product(*map(range, self.shape))
         threads = [
             Thread(self.nest, self.buffers, self.parameters, self.silent, number, p, indices | self.thread_indices(p))
             for number, p in enumerate(positions)
@@ -88,9 +91,7 @@ class _NestRun:
 
     def thread_indices(self, position: tuple[int, ...]) -> dict[int, int]:
         return {
-            loop.number: position[loop.hardware]
-            for loop in loops(self.nest.body)
-            if loop.kind is Kind.THREAD and loop.hardware is not None
+            loop.number: thread_index(loop, position, self.shape) for loop in loops(self.nest.body) if loop.kind is Kind.THREAD
         }
 
     def joined(self, node: Combine, threads: list[Thread]) -> dict[int, float | None]:

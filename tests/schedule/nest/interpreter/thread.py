@@ -47,6 +47,18 @@ class Silent:
         return self.known[loop.number]
 
 
+def thread_index(loop: Loop, position: Sequence[int], shape: Sequence[int]) -> int:
+    """A thread's index in a thread loop; the loop's size or more where it does not run it."""
+    if loop.digit is None:
+        assert loop.hardware is not None
+        return position[loop.hardware]
+    counted = 0
+    for place, size in zip(reversed(position), reversed(shape), strict=True):
+        counted = counted * size + place
+    counted //= loop.digit.step
+    return counted if loop.digit.is_last else counted % loop.size
+
+
 @dataclass(slots=True)
 class Thread:
     nest: Nest
@@ -112,8 +124,7 @@ class Thread:
     def loop(self, loop: Loop) -> Meeting:
         match loop.kind:
             case Kind.THREAD:
-                assert loop.hardware is not None
-                if self.position[loop.hardware] < loop.size:
+                if self.indices[loop.number] < loop.size:
                     yield from self.run(loop.body)
             case Kind.BLOCK:
                 yield from self.run(loop.body)

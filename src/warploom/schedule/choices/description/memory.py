@@ -60,6 +60,8 @@ def add_memory(words: Vocabulary) -> None:
         space.require("arrays that may be permuted", {r: words.temporaries}, [can(r), swizzle(r).is_("NONE")])
         fits = space.fact("can_be_in_atoms")
         space.require("factors that four warps multiply together", {r: words.temporaries}, [fits(r), swizzle(r).is_not("ATOMS")])
+    if words.features.spreads and words.flavour.has_threads:
+        _add_spread(words, follows)
     if words.features.prefetches and not words.flavour.has_threads:
         (k,) = space.objects("k")
         ahead, can = space.enum("prefetch", (words.kernel,), AHEAD), space.fact("can_prefetch")
@@ -79,6 +81,54 @@ def add_memory(words: Vocabulary) -> None:
     for value in CACHES:
         can = space.fact(f"can_cache_{value.lower()}")
         space.require(f"accesses that may be {value}", {i: words.accesses}, [can(i), words.cache(i).is_not(value)])
+
+
+def _add_spread(words: Vocabulary, follows: Fact) -> None:
+    """`spread(r)`: whether all threads of a block copy what goes into a temporary, in the order in which it lies in the array,
+    whatever its loops are: so these are sequential, in one order, those of the load merged with those of the store."""
+    space, order, kind = words.space, words.order, words.kind
+    r, p, q = words.space.objects("r p q")
+    spread, can = space.enum("spread", (words.temporaries,), ("NO", "YES")), space.fact("can_spread")
+    space.require("copies that threads may share out", {r: words.temporaries}, [can(r), spread(r).is_("NO")])
+    space.require(
+        "all threads copy from the array itself",
+        {r: words.temporaries},
+        [~can(r), spread(r).is_("NO"), words.mem_space(space.function("copied_from")(r)).is_("GLOBAL")],
+    )
+    source, target = words.source(p), words.target(p)
+    side = space.enum("is_shared_out", (words.pairs,), ("NO", "YES"))
+    """A dimension of the tile."""
+    of_tile = {r: words.temporaries, p: words.dimensions(r)}
+    merged = order(source, target).is_("MERGED")
+    space.require("sides of a tile that is shared out", of_tile, [spread(r).is_("NO"), merged, side(p).is_("YES")])
+    space.require("no sides of other tiles", of_tile, [spread(r).is_("YES"), side(p).is_("NO")])
+    space.require(
+        "merged pairs are no sides", {p: words.block_pairs}, [order(source, target).is_not("MERGED"), side(p).is_("NO")]
+    )
+    space.require("all threads copy in sequential loops", {p: words.block_pairs}, [side(p).is_("NO"), kind(source).is_("LOOP")])
+    space.require(
+        "all threads load and store together",
+        {p: words.staged_pairs},
+        [side(p).is_("NO"), order(source, words.put(p)).is_("MERGED")],
+    )
+    of_copy, s = space.fact("copies", 2), space.objects("s")[0]
+    """A pair of a temporary, and a statement of the copy into it."""
+    space.require(
+        "sides hold nothing else",
+        {p: words.block_pairs, s: words.statements},
+        [of_copy(p, s), side(p).is_("NO"), order(source, s).is_not("OUTER")],
+    )
+    within = order(source, words.source(q))
+    space.require(
+        "sides are in one order",
+        {p: words.block_pairs, q: words.block_pairs},
+        [~follows(p, q), side(p).is_("NO"), side(q).is_("NO"), within.is_("OUTER")],
+    )
+    space.require(
+        "sides are inside of the loops around the tile",
+        {p: words.block_pairs, q: words.block_pairs},
+        [~words.laid_out(p, q), side(p).is_("NO"), order(words.source(q), words.target(q)).is_not("MERGED"), within.is_("INNER")],
+    )
 
 
 def _faster_pairs_are_dimensions(words: Vocabulary, follows: Fact) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from warploom.scan import lift, parse_module, read_loop, user_function
 from warploom.scan.operators import expression as ex
+from warploom.scan.operators.closure import closure
 from warploom.scan.operators.expression import UndefinedError
 
 LOOPS = parse_module(
@@ -40,8 +41,34 @@ def last_place(xs: list[int]):
     for i, x in enumerate(xs):
         if x <= 0:
             a = abs(x)
-            b = 2 * i * i
+            b = (i * (i + i))
+        b += (b - b)
     return b
+
+def meeting_infinities(xs: list[int]):
+    a = 0
+    b = 1
+    for x in xs:
+        b = a - (a * 7)
+        if bool(x):
+            a = 1 + max(a, x, 5)
+        else:
+            b = min(3, (x * 5))
+            a = (x << 1) * 5
+    return a + b, len(xs)
+
+def both_constant(xs: list[int]):
+    a = 7
+    b = 3
+    for x in xs:
+        if x not in (1, 5):
+            for j in range(0):
+                b |= x - a
+        elif x <= a:
+            a += x
+            a = min(a, a - x)
+        b = 2
+    return a, b
 """,
     "loops.py",
 )
@@ -65,4 +92,14 @@ def test_an_infinity_has_no_quotient() -> None:
 
 
 def test_regions_that_no_element_has() -> None:
-    assert lift(read_loop(LOOPS, "last_place"), user_function(LOOPS, "last_place")).verdict != "refuted"
+    found = closure(read_loop(LOOPS, "last_place"), "least", "samples")
+    assert {*found.lift} == {*found.slots} == {*found.operator}
+
+
+def test_lists_whose_slots_are_no_numbers_tell_nothing() -> None:
+    assert lift(read_loop(LOOPS, "meeting_infinities"), user_function(LOOPS, "meeting_infinities")).verdict != "refuted"
+
+
+def test_a_group_that_is_lifted_with_other_states() -> None:
+    found = lift(read_loop(LOOPS, "both_constant"), user_function(LOOPS, "both_constant"))
+    assert (found.verdict, found.operator is not None) == ("proved", True)

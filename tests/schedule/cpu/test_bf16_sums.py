@@ -195,5 +195,5 @@ void run(const void *total, const void *a, const void *b, void *made) {
 
 
 def _of_one_nan(bits: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """Of several NaNs either may come through."""
+    """All NaNs alike: either of two may come through."""
     return np.where(bits & ~np.uint32(SIGN) > INFINITY, np.uint32(DEFAULT_NAN), bits)

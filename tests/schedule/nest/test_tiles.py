@@ -176,7 +176,7 @@ def test_refused_where_bytes_of_a_word_lie_apart() -> None:
 
 
 def stored(nest: Nest) -> StoredTotals | None:
-    """Of a nest that is one part, between what sets its totals and what stores them."""
+    """The nest is one part, between what sets its totals and what stores them."""
     (part,) = tiles_of(nest)
     (around,) = nest.body
     assert isinstance(around, Loop)

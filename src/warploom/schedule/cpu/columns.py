@@ -37,7 +37,7 @@ class Columns:
     others: tuple[Loop, ...]
     """The other unrolled loops, outer before inner."""
     load: Load | None = None
-    """Of a copy: what fills the register that is stored, by the indices of the loops of the store."""
+    """The load that fills the register that is stored, by the indices of the loops of the store: of a copy."""
 
     def turns(self) -> Iterator[dict[int, int]]:
         """Indices of the other loops, in their order."""
@@ -67,8 +67,8 @@ def columns_of(loop: Loop, is_certain: Callable[[Guard], bool]) -> Columns | Non
 
 
 def copied_columns(loop: Loop, is_certain: Callable[[Guard], bool]) -> Columns | None:
-    """Of a running loop that a vector holds, which reads neighbours of one array and stores them, lanes apart, in another, with
-    unrolled loops inside; None where it is another loop, or what `columns_of` asks for does not hold."""
+    """The store of a running loop that a vector holds, which reads neighbours of one array and stores them, lanes apart, in
+    another, with unrolled loops inside; None for another loop, and where what `columns_of` asks for does not hold."""
     if loop.kind is not Kind.LOOP or not _is_vector(loop.size) or len(loop.body) != 2 or not _runs_whole(loop):
         return None
     (reading, load), (writing, store) = map(_unrolled, loop.body)

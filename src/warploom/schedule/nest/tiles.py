@@ -65,9 +65,9 @@ class StoredTotals:
     """Where a part's totals go, tile by tile, rows of tiles around columns."""
 
     store: Store
-    """Of one total; all of its guards must hold."""
+    """It stores one total; all of its guards must hold."""
     places: tuple[Affine, ...]
-    """Of the first total of each tile."""
+    """Places of the first total of each tile."""
     step: int
     """Elements from one row of a tile to the next."""
 

@@ -121,7 +121,7 @@ def _inputs(stages: Sequence[Backbone]) -> set[str]:
 
 
 def _all_stored(stages: Sequence[Backbone], prefix: str) -> dict[str, _Stored]:
-    """What the stages store, by region, over what the arrays hold before the first of them."""
+    """Values that the stages store, by region, over what the arrays hold before the first of them."""
     found: dict[str, _Stored] = {}
     written = [{r.name for r in stage.regions if r.role is Role.OUTPUT} for stage in stages]
     for number, stage in enumerate(stages):

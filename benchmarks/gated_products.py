@@ -14,13 +14,13 @@ import json
 from collections.abc import Sequence
 
 import warploom as wl
-from warploom import exp, f16, f32
+from warploom.core import f16, f32
 from warploom.schedule.backbone import matrix_tiles, read_once, widened
 from warploom.schedule.bound import Bound
 from warploom.schedule.choices import KernelSpace, kernel_space
 from warploom.schedule.cost import modelled
 from warploom.schedule.cuda import Options, compile_kernel, cuda_kernel
-from warploom.schedule.frontend import TensorFunction
+from warploom.schedule.frontend import TensorFunction, exp
 from warploom.schedule.nest import Nest, products_of
 from warploom.schedule.targets import target
 from warploom.tools.explore.options import KEPT_BYTES

@@ -46,6 +46,7 @@ def test_a_search_is_kept_for_later_programs() -> None:
     found = function.tune(sizes={"n": 64}, nodes=4, budget_s=600)
     assert found.status == "solved" and found.verdict == "tested" and found.line["kept"] is True
     kind = found.line["kind"]
+    assert f"; {found.time_ms} ms measured{' of the plain loop' if kind == 'plain' else ''}>" in repr(found)
     assert kind in ("plain", "found") and float(str(found.line["time_over_plain"])) <= 1
     assert function.kind(X, 2) == made().kind(X, 2) == kind
     np.testing.assert_array_equal(made()(X, 3), X * 3)
@@ -97,6 +98,7 @@ def test_what_was_not_compared_is_never_run(monkeypatch: pytest.MonkeyPatch) -> 
     for told in ("no time", "budget"):
         found = function.tune(X, 2.0)
         assert found.line["kept"] is False and told in str(found.line["not_kept"])
+        assert repr(found).endswith(f"; not kept: {found.line['not_kept']}>")
         assert function.kind(X, 2) == "plain"
 
 

@@ -76,6 +76,12 @@ def test_other_texts_say_the_same_map(text: str, same: str) -> None:
     assert equal(SQUARE, map_of_text(text, SQUARE), map_of_text(same, SQUARE)) is None
 
 
+@pytest.mark.parametrize("text", ["Swizzle<3,3,3>", "Sw<3,3,3> o r*32 + c"])
+def test_a_swizzle_wants_the_layout_that_it_moves(text: str) -> None:
+    with pytest.raises(UserError, match=r"expected a layout Shape:Stride.*\n  fix: Write .*Swizzle<3,3,3> o \(64,64\):\(64,1\)"):
+        map_of_text(text, SQUARE)
+
+
 @pytest.mark.parametrize(
     "text",
     [

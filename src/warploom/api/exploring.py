@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -54,6 +54,12 @@ class Explored(Result):
     """Report on the completed sketch; None for a tensor function."""
     function: TensorFunction | None
     """The tensor function; None for a sketch."""
+
+    def _said(self) -> Iterator[str]:
+        if self.time_is:
+            yield f"{self.line['time_ms']} ms {self.time_is}{' of the plain loop' if self.line.get('kind') == 'plain' else ''}"
+        if self.line.get("kept") is False:
+            yield f"not kept: {self.line['not_kept']}"
 
     def __call__(self, *arrays: Any, **named: Any) -> Any:
         """Runs the kernel on arrays of the sizes it was explored for: the output, or a tuple of several.

@@ -161,7 +161,9 @@ class JitFunction(TensorHolder):
         other = next((name for name in named if name not in (*self._calls.signature.all, "out", "device", "stream")), None)
         if other is not None:
             message = f"expected a parameter of {self.text} or an option of tune, got {other!r}"
-            raise UserError(Diagnostic("OPTION", message, fix="Options are sizes, target, budget_s (seconds), nodes, seed, progress."))
+            raise UserError(
+                Diagnostic("OPTION", message, fix="Options are sizes, target, budget_s (seconds), nodes, seed, progress.")
+            )
         has_arrays = bool(arrays or named)
         if has_arrays and any(not str(size).startswith("?") for size in (sizes or {}).values()):
             message = f"expected either arrays as in a call of {self.text}, or sizes, got both"

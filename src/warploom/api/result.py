@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -107,7 +107,12 @@ class Result:
     def __repr__(self) -> str:
         over = f" over {self.domain}" if self.domain else ""
         reason = f": {self.reason}" if self.reason else ""
-        return f"<{type(self).__name__} {self.case}: {self.status}, {self.verdict}{over}{reason}>"
+        more = "".join(f"; {said}" for said in self._said())
+        return f"<{type(self).__name__} {self.case}: {self.status}, {self.verdict}{over}{reason}{more}>"
+
+    def _said(self) -> Iterator[str]:
+        """Further words of `repr`."""
+        yield from ()
 
 
 def worked(case: str, work: Callable[[Stopwatch], Outcome], budget_s: float | None) -> Outcome:

@@ -63,7 +63,7 @@ def canonical(name: str, tile: Tile) -> str | None:
 
 
 def is_cute(text: str) -> bool:
-    return bool(re.match(r"\s*(Sw(izzle)?<|\()[^=]*\):", text))
+    return bool(re.match(r"\s*(Sw(izzle)?<|\([^=]*\):)", text))
 
 
 def read(text: str, tile: Tile) -> Map:

@@ -1,5 +1,7 @@
 """Data sets on which faults show: extremes reach every place, whole numbers are exact, and each element has a bound."""
 
+# ruff: noqa: F821 (indices and sizes are names of the language)
+
 import itertools
 from collections.abc import Mapping
 from dataclasses import replace
@@ -8,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+import warploom as wl
 from warploom.core import DType, bf16, f16, f32, f64, i8, i32, u8
 from warploom.kernels.tensors import TENSOR_KERNELS, tensor_kernel
 from warploom.schedule.backbone import (
@@ -17,6 +20,7 @@ from warploom.schedule.backbone import (
     Program,
     Region,
     Role,
+    at_sizes,
     can_bound,
     evaluate_bounded,
     evaluate_program,
@@ -30,6 +34,7 @@ from warploom.schedule.backbone import (
     turns_of,
 )
 from warploom.schedule.backbone.inputs import LARGEST_WHOLE, largest_of, places_first, plant
+from warploom.schedule.frontend import tensor
 
 
 @pytest.mark.parametrize("shape", [(1,), (2,), (37,), (5, 7), (7, 5), (1, 9), (9, 1), (3, 2, 4), (40, 3)])
@@ -249,6 +254,22 @@ def test_nothing_is_known_beyond_a_type_and_of_what_is_not_stored() -> None:
     found = evaluate_bounded(program_of(text), {"X": np.array([0.0, 100.0, -200.0, 0.0], np.float32)})["Y"]
     assert found.allowed[0] < 1e-5 and np.isinf(found.allowed[[1, 3]]).all() and 0 < found.allowed[2] < 1e-36
     assert [stores_all(program_of(t), name) for t, name in ((text, "Y"), (NARROW, "Y"), (NARROW, "X"))] == [False, True, False]
+
+
+@pytest.mark.parametrize(("pick", "begins"), [("max", -np.inf), ("min", np.inf)])
+def test_an_extreme_of_no_elements_is_what_it_begins_with(pick: str, begins: float) -> None:
+    function = tensor({"max": _largest, "min": _smallest}[pick])
+    open_size = function.at_run_time(function.program({"m": 2, "n": 4}), {"n": 1}, has_strides=True)
+    found = evaluate_bounded(at_sizes(open_size, {"n": 0}), {"X": np.zeros((2, 0), np.float32)})["y"]
+    assert found.values.tolist() == [begins, begins]
+
+
+def _largest(X: f32["m", "n"], y: wl.out[f32["m"]]):
+    y[i] = max(X[i, k], over=k)
+
+
+def _smallest(X: f32["m", "n"], y: wl.out[f32["m"]]):
+    y[i] = min(X[i, k], over=k)
 
 
 def test_choices_on_uncertain_numbers_allow_both_sides() -> None:

@@ -222,7 +222,9 @@ def test_gathers_and_other_orders_of_the_index_are_refused() -> None:
     assert "is not seen to be what" in str(unlike([more], [first, second]))
 
 
-@pytest.mark.parametrize(("taken", "told"), [("total[i, j]", "takes running values"), ("last[i, j]", "is no value of one operator")])
+@pytest.mark.parametrize(
+    ("taken", "told"), [("total[i, j]", "takes running values"), ("last[i, j]", "is no value of one operator")]
+)
 def test_running_values_are_refused(taken: str, told: str) -> None:
     stage = parse_backbone(f"""backbone running
 axis i 3: 3
@@ -310,7 +312,7 @@ OTHERS = (
 def in_parts(function: TensorFunction, parts: int = 3, rest: int = 2, length: int = 4) -> tuple[Program, Program]:
     """The function, and the same in parts, over the size `k` or `columns`."""
     (name,) = {found.size for found in parted_sums(function.tree)} & {"k", "columns"}
-    sizes = {size: 2 for size in function.sizes} | {name: parts * length + rest}
+    sizes = dict.fromkeys(function.sizes, 2) | {name: parts * length + rest}
     return function.program(sizes), PartedFunction(function, parts, name, rest).program(sizes)
 
 

@@ -19,7 +19,7 @@ from warploom.schedule.choices.habits_reductions import WAYS, Reductions
 from warploom.schedule.choices.objects import objects_of
 from warploom.schedule.cost.time import STREAMED, modelled
 from warploom.schedule.frontend import PartedFunction, TensorFunction, out, tensor
-from warploom.schedule.nest import Kind, Load, Nest, hardware_sizes, statements, verify
+from warploom.schedule.nest import Combine, Kind, Load, Nest, hardware_sizes, statements, verify
 from warploom.schedule.targets import Target, target
 
 SM_90 = target("sm_90")
@@ -46,7 +46,7 @@ def used_again(x: f32["m", "k"], w: f32["k"], y: out[f32["m"]]):
 
 
 def first_stage(function: TensorFunction, **sizes: int) -> Backbone:
-    return PartedFunction(function, 64, "k").program({"k": 1 << 18, **sizes}, cuda_tiles).stages[0]
+    return PartedFunction(function, 64, "k").program({"k": 1 << 18} | sizes, cuda_tiles).stages[0]
 
 
 def decided(stage: Backbone, threads: int = 256) -> tuple[dict[str, str], dict[str, str]]:
@@ -87,6 +87,10 @@ def test_kernels_with_other_habits_or_none() -> None:
     softmax, norm = (tensor_kernel(name).program(None, cuda_tiles).stages[0] for name in ("softmax", "axpy"))
     for stage in (softmax, norm, used_again.program({"m": 64, "k": 1 << 12}, cuda_tiles).stages[0]):
         assert not list(Reductions(objects_of(stage, Features.full()), 256).habits())
+    short = first_stage(halves, k=1 << 12)
+    assert not list(Reductions(objects_of(short, Features.full()), 128).habits())
+    in_parts = first_stage(used_again, m=4)
+    assert list(Reductions(objects_of(in_parts, Features.full()), 256).habits())
     stage = first_stage(halves)
     assert len(habits(objects_of(stage, Features.full()), target("sm_90"))) == len(WAYS)
 
@@ -96,13 +100,25 @@ def begun(stage: Backbone, on: Target = SM_90) -> Nest:
     return first(space, space.usually(space.root(), lambda _: False))
 
 
-def test_the_kernels_that_a_search_begins_with() -> None:
-    for function, threads, lanes in ((halves, (256,), 4), (columns, (16, 16), 4), (planes, (16, 16), 4)):
-        stage = first_stage(function, **({"m": 64} if "m" in function.sizes else {}))
-        nest = begun(stage)
-        assert verify(nest) == () and hardware_sizes(nest, Kind.THREAD) == threads
-        loads = [around[-1] for s, around in statements(nest.body) if isinstance(s, Load) and around[-1].kind is Kind.VECTOR]
-        assert [loop.size for loop in loads] == [lanes]
+@pytest.mark.parametrize(
+    ("function", "threads"),
+    [
+        (halves, (256,)),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in ((columns, (16, 16)), (planes, (16, 16)))),
+    ],
+)
+def test_the_kernels_that_a_search_begins_with(function: TensorFunction, threads: tuple[int, ...]) -> None:
+    nest = begun(first_stage(function, **({"m": 64} if "m" in function.sizes else {})))
+    assert verify(nest) == () and hardware_sizes(nest, Kind.THREAD) == threads
+    loads = [around[-1] for s, around in statements(nest.body) if isinstance(s, Load) and around[-1].kind is Kind.VECTOR]
+    assert [loop.size for loop in loads] == [4]
+
+
+def test_parts_and_what_is_behind_them_are_added_by_the_same_threads() -> None:
+    (*_, stage) = PartedFunction(halves, 973, "k", 3651).program({"k": 973 * 1024 + 3651}, cuda_tiles).stages
+    nest = begun(stage)
+    sums = [statement for statement, _ in statements(nest.body) if isinstance(statement, Combine)]
+    assert len(sums) == 2 and all(statement.threads for statement in sums)
 
 
 @pytest.mark.parametrize(("name", "arrays"), [("dot", 2), pytest.param("sum", 1, marks=pytest.mark.slow)])

@@ -157,7 +157,8 @@ def two_of_one_pass(x: f32["k"], y: out[f32[1]], z: out[f32[1]]):
 
 
 PRODUCTS = (
-    product, two_stores, defined, weighted, every_other, first_row, mean, square, shifted, of_longer_rows, twice_read, named_alike,
+    product, two_stores, defined, weighted, every_other, first_row, mean, square, shifted, of_longer_rows, twice_read,
+    named_alike,
 )  # fmt: skip
 OTHERS = (two_stages, two_sums, multiplied, over_two, of_sums, not_used_again)
 
@@ -185,7 +186,7 @@ def test_how_many_results_and_elements() -> None:
 
 
 def stages(function: TensorFunction, rest: int = 0) -> list[str]:
-    program = PartedFunction(function, 4, "k", rest).program({size: 2 for size in function.sizes} | {"k": 8 + rest})
+    program = PartedFunction(function, 4, "k", rest).program(dict.fromkeys(function.sizes, 2) | {"k": 8 + rest})
     return [stage.name.removeprefix(function.name) for stage in program.stages]
 
 
@@ -207,7 +208,10 @@ def test_elements_behind_the_last_part() -> None:
 
 def test_products_of_the_library() -> None:
     found = {name for name, kernel in TENSOR_KERNELS.items() if any(f.is_product for f in parted_sums(kernel.function.tree))}
-    assert found == {name for name in TENSOR_KERNELS if name.startswith("matmul")} - {"matmul_split"} | {"linear_relu_f16", "syrk"}
+    assert found == {name for name in TENSOR_KERNELS if name.startswith("matmul")} - {"matmul_split"} | {
+        "linear_relu_f16",
+        "syrk",
+    }
 
 
 def test_two_kernels_as_text() -> None:

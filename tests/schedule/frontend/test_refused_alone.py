@@ -21,6 +21,7 @@ HEAD = "X: f32['n'], a: f32, S: wl.out[f32['n']]"
     [
         ("S[i] = (X[i] + X[i])[i]", HEAD, "expected an array in front of the indices, got X[i] + X[i]"),
         ("t[i] = X[i]\n    S[i] = pad(t, 0)[i]", HEAD, "expected an array inside of pad, got the value 't'"),
+        ("S[i] = pad(X, 0)", HEAD, "expected indices behind pad(X, 0), got none"),
         ("S[i] = pad(X, 0, 1)[i]", HEAD, "expected pad(X, value), got pad(X, 0, 1)"),
         ("S[i] = pad(X, a)[i]", HEAD, "expected a number to pad with"),
         ("S[i] = sum(X[k], X[i], over=k)", HEAD, "expected sum(value, over=index)"),

@@ -422,10 +422,11 @@ def test_what_to_write_is_said_in_the_words_of_the_user(tmp_path: Path) -> None:
 
 def test_the_proposed_launch_of_a_kernel_of_rows_stays_in_its_arrays(tmp_path: Path) -> None:
     head = HEADER + ".visible .entry k(.param .u64 a, .param .u32 rows, .param .u32 cols)\n{\n"
+    head += ".reg .b32 %r<9>;\n.reg .b64 %rd<2>;\nld.param.u64 %rd1, [a];\n"
     path = tmp_path / "k.ptx"
-    path.write_text(f"{head}.reg .b32 %r<9>;\nmov.u32 %r1, %tid.y;\nmov.u32 %r2, %tid.x;\nret;\n}}\n")
+    path.write_text(f"{head}mov.u32 %r1, %tid.y;\nmov.u32 %r2, %tid.x;\nret;\n}}\n")
     assert "--launch 1 32,8 --arg random:f32:1024 --arg i32:32 --arg i32:32\n" in linted(file=path).output
-    path.write_text(f"{head}.reg .b32 %r<9>;\nmov.u32 %r1, %tid.y;\nmov.u32 %r2, %ctaid.y;\nret;\n}}\n")
+    path.write_text(f"{head}mov.u32 %r1, %tid.y;\nmov.u32 %r2, %ctaid.y;\nret;\n}}\n")
     assert "--launch 1,4 32,8 " in linted(file=path).output
     assert "--launch 4 256 --arg random:f32:1024\n" in linted(file=kernel(tmp_path, "")).output
 

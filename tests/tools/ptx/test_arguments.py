@@ -67,9 +67,9 @@ def test_parameters_that_the_kernel_does_not_read_are_said_to_be_free() -> None:
     (kernel,) = program.kernels
     free = unread(program, kernel)
     assert free == {1, 4}  # k_1 has 32 bits
-    with pytest.raises(UserError, match="does not read it, .* add --arg 4=u64:0"):
+    with pytest.raises(UserError, match=r"does not read it, .* add --arg 4=u64:0"):
         arguments(["u64:0", "u64:0", "u32:0", "u64:0"], 5, "k", free)
-    with pytest.raises(UserError, match="Add --arg 2=..., where"):
+    with pytest.raises(UserError, match=r"Add --arg 2=\.\.\., where"):
         arguments(["u64:0", "u64:0", "3=u64:0"], 5, "k", free)
     assert arguments(["u64:0", "u64:0", "u32:0", "u64:0", "u64:0"], 5, "k", free)[4] == 0
 

@@ -254,7 +254,7 @@ def marks_of(stages: Iterable[Backbone], parameters: Mapping[str, float]) -> tup
 
 
 def _numbers(stage: Backbone, operand: Operand, parameters: Mapping[str, float]) -> tuple[float, ...] | None:
-    """Numbers to meet where a value is compared with the operand; None: it is such a value itself."""
+    """Values to be met where a value is compared with the operand; None: it is such a value itself."""
     match operand:
         case Constant(value):
             return (value,)

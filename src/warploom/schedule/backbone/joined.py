@@ -121,7 +121,7 @@ def _inputs(stages: Sequence[Backbone]) -> set[str]:
 
 
 def _all_stored(stages: Sequence[Backbone], prefix: str) -> dict[str, _Stored]:
-    """What the stages store, by region, over what the arrays hold before the first of them."""
+    """Values that the stages store, by region, over what the arrays hold before the first of them."""
     found: dict[str, _Stored] = {}
     written = [{r.name for r in stage.regions if r.role is Role.OUTPUT} for stage in stages]
     for number, stage in enumerate(stages):
@@ -189,7 +189,7 @@ class _Writer:
             case Parameter(name, dtype):
                 return Value("parameter", dtype.name, name)
             case Position(index):
-                return _position(user.dtype.name, _over(index, point))
+                return _position(user.dtype.name, index.renamed(point.__getitem__))
             case Result(instruction=number):
                 made = self.stage.instructions[number]
                 if reads_running(self.stage.instructions, operand):
@@ -267,15 +267,9 @@ def _cast(value: Written, source: Instruction, made: Instruction) -> Written:
     return value if source.dtype == made.dtype else Applied(f"cast {source.dtype.name}", made.dtype.name, (value,))
 
 
-def _over(index: Linear[int], point: Mapping[int, str]) -> Place:
-    if any(axis not in point for axis, _ in index.terms):
-        raise UnlikeError("an index is over an axis that its value does not have")
-    return index.renamed(point.__getitem__)
-
-
 def _access(stage: Backbone, access: Access, point: Mapping[int, str]) -> Read:
     region = stage.regions[access.region]
-    indices = tuple(_over(index, point) for index in access.indices)
+    indices = tuple(index.renamed(point.__getitem__) for index in access.indices)
     place: Place = Linear()
     for index, stride in zip(indices, region.strides, strict=True):
         place = place.plus(index, stride)
@@ -293,16 +287,14 @@ def _at(made: _Stored, wanted: _Stored) -> Written:
 
 def _matched(made: _Stored, place: Place, sizes: Mapping[str, int]) -> dict[str, Place]:
     """For each variable of a store the one of `place` that runs over the same places: of the same step, as often."""
-    refusal = UnlikeError(f"{made.region} is not seen to be stored wherever it is asked for")
     steps = {(c, sizes[name]): name for name, c in place.terms}
     found: dict[str, Place] = {}
     for name, size in made.ranges:
         other = steps.pop((made.place.coefficient(name), size), None)
-        if other is None:
-            raise refusal
-        found[name] = variable(other)
-    if steps or len(place.terms) != len(made.ranges) or place.constant != made.place.constant:
-        raise refusal
+        if other is not None:
+            found[name] = variable(other)
+    if steps or not len(found) == len(place.terms) == len(made.ranges) or place.constant != made.place.constant:
+        raise UnlikeError(f"{made.region} is not seen to be stored wherever it is asked for")
     return found
 
 
@@ -376,9 +368,7 @@ def _is_cut(wanted: Total, first: Written, last: Written, at: int) -> bool:
     for piece in (first, last):
         if not isinstance(piece, Total) or not _is_alike(wanted, piece):
             piece = Total(wanted.operator, (), wanted.dtype, piece)
-        count, left = divmod(prod(n for _, n in piece.over), others)
-        if left:
-            return False
+        count = prod(n for _, n in piece.over) // others  # where that does not divide, nothing counts through both
         over = tuple((n, count if position == at else m) for position, (n, m) in enumerate(wanted.over))
         if not any(
             _same(_replaced(wanted.operand, {**by, name: by[name].shifted(begun)}), piece.operand)

@@ -65,7 +65,7 @@ class Positions(NamedTuple):
 def read(
     positions: Positions, problem: Problem, domains: Domains, members: Bytes, bounds: Ints, view: View, grid: Floats
 ) -> None:
-    """Overwrites the view with what a candidate's arrays say. What fills a tile counts as absent where another tile may serve, and
+    """Overwrites the view with what a candidate's arrays say. What fills a tile counts as absent where another tile may serve;
     loops of copies that all threads may share out are whatever makes them fast."""
     for i in range(positions.member.shape[0]):
         if positions.member[i] >= 0:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import prod
 
 from warploom.machines import WIDEST_BYTES
 from warploom.schedule.backbone import Operator
@@ -22,7 +23,7 @@ _NEXT = 32
 
 @dataclass(slots=True)
 class _Axis:
-    """What loops over an axis are; as it stands, an axis that one thread goes along."""
+    """Loops over an axis; as it stands, an axis that one thread goes along."""
 
     is_summed: bool
     threads: int = 1
@@ -32,8 +33,8 @@ class _Axis:
 
 
 class Reductions:
-    """Habits of one way to begin; none where results are stored along an axis that is summed over, or what is summed is used again
-    for other results."""
+    """Habits of one way to begin; none where results are stored along an axis that is summed over, sums are short, or what is
+    summed is used again by other blocks."""
 
     def __init__(self, objects: Objects, threads: int) -> None:
         self.objects, self.threads = objects, threads
@@ -45,6 +46,11 @@ class Reductions:
         self.axes = {axis: _Axis(axis in self.summed) for axis in range(len(self.backbone.axes))}
         for total in objects.sums:
             self._share_out(total)
+        shared_out = [axis for axis in self.axes.values() if axis.is_summed and axis.threads > 1]
+        if len(shared_out) == len(objects.sums) > 1:  # each of its own: the threads are the same
+            common = max(_NEXT, min(axis.threads for axis in shared_out))
+            for axis in shared_out:
+                axis.threads = common
 
     def _share_out(self, total: Operation) -> None:
         """The axis of a sum along which its largest array is read, if that is one of results with some of what is summed."""
@@ -62,25 +68,34 @@ class Reductions:
         if found:
             *_, fast, element = max(found)
             lanes = WIDEST_BYTES // element
-            along = _power_below(min(self.threads if fast in summed else _NEXT, self._size(fast) // lanes))
+            most = self.threads if fast in summed else _NEXT
+            along = min(most, _power_above(-(-self._size(fast) // lanes)))
             self.axes[fast].threads, self.axes[fast].lanes = along, lanes
         others = summed - {fast}
         if others and along < self.threads:
             longest = max(others, key=lambda a: (self.levels[a] > 1, self._size(a)))
             self.axes[longest].threads = self.threads // along
 
-    def _is_read_once(self, total: Operation) -> bool:
+    def _applies(self, total: Operation) -> bool:
+        """Whether it is long, and either reads nothing twice or is a part of a longer one, whose index counts through parts."""
         axes = {self.loop[s].axis for s in total.loops}
         summed = {self.loop[s].axis for s in total.loops if self.loop[s].is_reduction}
+        if prod(self._size(a) for a in summed) < self.threads:
+            return False
+        accesses = [
+            a for o in self.own if o.operator is Operator.LOAD and (a := self.backbone.instructions[o.instruction].access)
+        ]
+        indices = [{axis for axis, _ in index.terms} for access in accesses for index in access.indices]
+        is_in_parts = any(index & summed and index - summed for index in indices)
         loads = ({self.loop[s].axis for s in o.loops} for o in self.own if o.operator is Operator.LOAD)
-        return all(loaded >= axes for loaded in loads if loaded & summed)
+        return is_in_parts or all(loaded >= axes for loaded in loads if loaded & summed)
 
     def _size(self, axis: int) -> int:
         return self.backbone.axes[axis].size
 
     def habits(self) -> Iterator[Habit]:
         stored = {self.loop[s].axis for o in self.own if o.operator is Operator.STORE for s in o.loops}
-        if not self.summed or self.summed & stored or not all(self._is_read_once(total) for total in self.objects.sums):
+        if not self.summed or self.summed & stored or not all(self._applies(total) for total in self.objects.sums):
             return
         for number, extent in enumerate(self.backbone.extents):
             if extent.level:
@@ -95,6 +110,7 @@ class Reductions:
                     shared_out.setdefault(self.loop[statement].axis in self.summed, []).append(statement)
         for statements in shared_out.values():
             yield from mapped_alike(statements)
+        yield from self._apart()
         yield from self._together()
 
     def _threads_at(self, axis: int) -> int | None:
@@ -117,8 +133,16 @@ class Reductions:
         is_vector = loop.is_innermost and self.axes[loop.axis].lanes > 1 and self.objects.stride(access, loop.axis) == 1
         return "VECTOR" if is_vector else "UNROLL"
 
+    def _apart(self) -> Iterator[Habit]:
+        """Sums over different axes stand one after the other."""
+        loops = [[s for s in total.loops if self.loop[s].is_reduction] for total in self.objects.sums]
+        for number, own in enumerate(loops):
+            for others in loops[number + 1 :]:
+                if {self.loop[s].axis for s in own}.isdisjoint(self.loop[s].axis for s in others):
+                    yield from (("order", (one, other), "BEFORE|AFTER") for one in own for other in others)
+
     def _together(self) -> Iterator[Habit]:
-        """What is loaded and made of it is summed in the same rounds."""
+        """Elements that are loaded, and values made of them, are summed in the same rounds."""
         for total in self.objects.sums:
             own = {self.loop[s].extent: s for s in total.loops}
             for operation in self.own:
@@ -130,6 +154,6 @@ class Reductions:
                         yield "order", (statement, own[extent]), "MERGED"
 
 
-def _power_below(number: int) -> int:
-    """The greatest power of two up to it, 1 at least."""
-    return 1 << max(0, number.bit_length() - 1)
+def _power_above(number: int) -> int:
+    """The least power of two from it on."""
+    return 1 << (number - 1).bit_length()

@@ -77,9 +77,11 @@ def _is_shared(backbone: Backbone, index: AxisSum) -> bool:
     """Whether several points have one place along it, or places between each other's: not where an axis counts through parts,
     each of which lies behind the one before."""
     terms = sorted((abs(step), backbone.axes[axis].size) for axis, step in index.terms)
-    if len(terms) < 2:
+    if not terms:
         return False
-    reach = 0
-    for step, size in terms[:-1]:
+    reach = terms[0][0] * (terms[0][1] - 1)
+    for step, size in terms[1:]:
+        if step <= max(reach, _SHORTEST_PART):
+            return True
         reach += step * (size - 1)
-    return terms[-1][0] <= max(reach, _SHORTEST_PART) or any(step > 1 for step, _ in terms[:-1])
+    return False

@@ -74,7 +74,7 @@ class Parted:
 
 
 def parted_sums(tree: TensorTree) -> tuple[Parted, ...]:
-    """Sums that can be made in parts, by the size that is summed over, in order of appearance."""
+    """Reductions that can be made in parts, by the size that is summed over, in order of appearance."""
     if any(a.old is not None for a in tree.arrays) or any(isinstance(e, Gather) for e in _all_parts(tree)):
         return ()
     found: dict[str, list[tuple[Stage, str, Reduction]]] = {}

@@ -202,7 +202,7 @@ def _peers(kernel: TensorKernel) -> Mapping[str, Peer]:
 def measure_seeds(
     name: str, budget_s: float | None, threads: int, seed: int, seeds: int, stopwatch: Stopwatch, progress: Progress
 ) -> Line:
-    """What searches with `seeds` seeds, `seed` the first, found for one case, timed in turns.
+    """The line of one case that `seeds` searches were made for, `seed` the seed of the first: their winners, timed in turns.
 
     `worst_over_best` is the greatest ratio of two winners' times: the median over the rounds, in each of which all of them run.
     """

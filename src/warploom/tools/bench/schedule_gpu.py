@@ -36,8 +36,8 @@ class GpuCase:
     kernel: str
     peer: Literal["torch", "copy", "naive"]
     bar: float
-    """The peer's time over ours at least. Of a copy as large as what is read and written once: the share of its bandwidth; rows of a
-    norm that no cache holds are read three times, so that 0.5 is the whole of it."""
+    """The peer's time over ours at least. Of a copy as large as what is read and written once: the share of its bandwidth; rows
+    of a norm that no cache holds are read three times, so that 0.5 is the whole of it."""
     torch: Callable[[Any, Arrays], object]
     sizes: Mapping[str, int] = field(default_factory=dict[str, int])
 

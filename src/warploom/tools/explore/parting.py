@@ -129,7 +129,7 @@ def with_parts(
 
 @dataclass(frozen=True, slots=True)
 class _Offer:
-    """What may be made in how many parts. No values, no decision."""
+    """Numbers of parts on offer, and what is made in them. No values, no decision."""
 
     found: Parted
     length: int
@@ -198,8 +198,9 @@ def _offer_of(found: Parted, sizes: Mapping[str, int], options: KernelOptions) -
     if wanted < _FEWEST_WAYS:
         return _Offer(found, length, unit, most, (1,))
     wanted = min(wanted, length * others // _LONG, length // 2)
-    tried = [_near(length, n, unit) for n in (wanted, wanted // 4, wanted * 4) if 2 <= n <= length * others // _LONG]
-    return _Offer(found, length, unit, most, tuple(dict.fromkeys((*tried, 1))))
+    ways = [n for n in (wanted, wanted // 4, wanted * 4) if 2 <= n <= length * others // _LONG]
+    tried = [_near(length, n, unit) for n in ways]
+    return _Offer(found, length, unit, most, tuple(dict.fromkeys((*tried[:1], 1, *tried[1:]))))
 
 
 def _near(length: int, wanted: int, unit: int) -> int:

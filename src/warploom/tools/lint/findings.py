@@ -21,7 +21,7 @@ _SHOWN_LANES = 8
 _WASTE = 2
 """Sectors for each that would do, from which on an access is reported: one more for a start between two sectors is usual."""
 _OF_SHARED = " of shared memory, which has "
-"""What the interpreter says of an access outside of it."""
+"""Words of the interpreter about an access outside of it."""
 Triple = tuple[int, int, int]
 
 

@@ -131,7 +131,8 @@ def arguments(texts: Sequence[str], count: int, kernel: str, unread: Collection[
         fix = f"Add --arg {missing[0]}=..., where ... is {_FORMS}."
         if {int(index) for index in missing} <= set(unread):
             added = " ".join(f"--arg {index}=u64:0" for index in missing)
-            fix = f"The kernel does not read {'it' if len(missing) == 1 else 'them'}, as it is with Triton's last two: add {added}."
+            which = "it" if len(missing) == 1 else "them"
+            fix = f"The kernel does not read {which}, as most do not read Triton's last two: add {added}."
         raise UserError(Diagnostic("LAUNCH_ARGUMENTS", message, fix=fix))
     return [found[index] for index in range(count)]
 

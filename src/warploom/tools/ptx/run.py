@@ -21,7 +21,16 @@ from warploom.tools.command.options import DEBUG_OPTION, JSON_OPTION
 from warploom.tools.command.outcome import Outcome, Progress
 from warploom.tools.command.output import Output
 from warploom.tools.command.usage import Stopwatch
-from warploom.tools.ptx.arguments import ARGUMENT_HELP, CLUSTER_OPTION, arguments, extents, launch_options, launch_texts, symbols, unread
+from warploom.tools.ptx.arguments import (
+    ARGUMENT_HELP,
+    CLUSTER_OPTION,
+    arguments,
+    extents,
+    launch_options,
+    launch_texts,
+    symbols,
+    unread,
+)
 from warploom.tools.ptx.check import read_good_ptx
 
 SHOWN = 20

@@ -364,13 +364,15 @@ class _Inputs:
         return temporary.region if access is None else access.region
 
     def _can_spread(self, temporary: Temporary) -> bool:
-        """A load of an array whose value goes to the temporary alone."""
+        """A load of an array whose value goes to the temporary alone, and is used again from there."""
         instructions = self.objects.backbone.instructions
         producer = instructions[temporary.producer]
         results = (o for i in instructions for o in i.operands if isinstance(o, Result))
         uses = sum(o.instruction == temporary.producer for o in results)
         axes = {self.objects.backbone.extents[p.extent].axis for p in temporary.pairs}
-        return self.target.has_threads and producer.operator is Operator.LOAD and uses == 1 and set(producer.axes) <= axes
+        is_reused = bool(set(instructions[temporary.consumer].axes) - set(producer.axes))
+        is_copy = producer.operator is Operator.LOAD and uses == 1 and is_reused and set(producer.axes) <= axes
+        return self.target.has_threads and is_copy
 
     def _can_cache(self, operation: Operation, cache: Cache) -> bool:
         backbone = self.objects.backbone

@@ -39,11 +39,11 @@ def habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ...]:
     matrices = {o.statement: on for o in objects.sums if (on := _matrix_of(objects, o)) is not None}
     together = _WAYS_OF_GROUPS if len(matrices) == 1 and _has_groups(next(iter(matrices.values())), target) else ()
     ways = (*together, *_MATRIX_WAYS, _OF_FEW_BLOCKS if _results(objects) < _MANY_RESULTS else _OF_MANY_BLOCKS)
-    for number, way in enumerate(ways if matrices else _TILE_WAYS):
+    for number, way in enumerate(ways if matrices else _MATRIX_WAYS):
         every = [
             MatrixTiles(objects, o, on, way, target.shared_bytes)
-            if isinstance(way, _MatrixWay) and (on := matrices.get(o.statement))
-            else Tiles(objects, o, way if isinstance(way, _TileWay) else _TILE_WAYS[number > 0])
+            if (on := matrices.get(o.statement))
+            else Tiles(objects, o, is_tall=number > 0)
             for o in objects.sums
         ]
         if any(isinstance(tiles, MatrixTiles) and not tiles.fits for tiles in every):
@@ -95,26 +95,15 @@ def _matrix_of(objects: Objects, total: Operation) -> MatrixInstruction | None:
     return on if on is not None and {(8,), (2,)} <= set(axes.values()) else None
 
 
-@dataclass(frozen=True, slots=True)
-class _TileWay:
-    is_tall: bool = False
-    """Twice as many results of a thread along the axis without vectors, 8 threads along it and 8 along the other. So fewer loads
-    make a product, which matters where shared memory is small or its loads are as slow as arithmetic. Where threads copy along
-    their loops, tiles are not copied ahead, so that more blocks fit."""
-    spread: int = 0
-    """All threads share out each copy of a slice, whatever their loops are, with so many of them along the fastest axis."""
-
-
-_TILE_WAYS = (_TileWay(), _TileWay(is_tall=True), _TileWay(is_tall=True, spread=8), _TileWay(is_tall=True, spread=16))
-_SLICE = 16
-"""Length of a slice of the sum that all threads share out."""
-
-
 class Tiles:
     """Habits of one sum."""
 
-    def __init__(self, objects: Objects, total: Operation, way: _TileWay) -> None:
-        self.objects, self.total, self.way = objects, total, way
+    def __init__(self, objects: Objects, total: Operation, *, is_tall: bool = False) -> None:
+        self.objects, self.total = objects, total
+        self.is_tall = is_tall
+        """Twice as many results of a thread along the axis without vectors, and tiles that are not copied ahead, of blocks of 64
+        threads, so that more of them fit. So fewer loads make a product, which matters where shared memory is small or its loads
+        are as slow as arithmetic."""
         self.backbone: Backbone = objects.backbone
         self.loop = {x.statement: x for x in objects.loops}
         self.operation = {o.statement: o for o in objects.operations}
@@ -167,7 +156,7 @@ class Tiles:
         return "THREAD" if loop.level == (2 if levels > 3 else 1) else "UNROLL"
 
     def copied(self, temporary: Temporary, threads: list[int]) -> Iterator[Habit]:
-        """The tile is copied by threads, ahead, and permuted."""
+        """Threads copy along the loops that they share out anyway; a level that is none of those takes part of the slice."""
         producer = self.operation[temporary.producer]
         loads = {self.loop[s].extent: s for s in producer.loops}
         outside = {e for e, s in self.own.items() if self.loop[s].level == 0}
@@ -178,37 +167,29 @@ class Tiles:
             if extent not in outside:
                 yield "order", (statement, self.own[extent]), "BEFORE"
         vector = self.vector_of(temporary)
-        if self.way.spread:
-            yield "spread", (temporary.region,), "YES"
         if vector is not None:
             pair = next(p for p in temporary.pairs if p.extent == self.loop[vector].extent)
-            for statement in (pair.load,) if self.way.spread else (vector, pair.store, pair.load):
+            for statement in (vector, pair.store, pair.load):
                 yield "dim_kind", (statement,), "VECTOR"
-        if not self.way.spread:
-            inside = {e: s for e, s in loads.items() if e not in outside}
-            yield from self._along_loops(inside, threads, vector)
-        access = self.backbone.instructions[temporary.producer].access
-        if access is not None:
-            yield "mem_space", (access.region,), "GLOBAL"
-        yield "cache", (producer.statement,), "L2"
-        yield "stages", (temporary.region,), "1" if self.way.is_tall and not self.way.spread else "2"
-        yield "swizzle", (temporary.region,), "PERMUTED"
-
-    def _along_loops(self, loads: Mapping[int, int], threads: list[int], vector: int | None) -> Iterator[Habit]:
-        """Threads copy along the loops that they share out anyway; a level that is none of those takes part of the slice."""
         free = list(threads)
         for extent, statement in loads.items():
             if self.own[extent] in free:
                 free.remove(self.own[extent])
                 yield "dim_kind", (statement,), "THREAD"
                 yield "thread_mapping", (statement, self.own[extent]), "MAPPED"
-        slices = [s for e, s in loads.items() if self.loop[self.own[e]].is_reduction and s != vector]
+        slices = [s for e, s in loads.items() if self.loop[self.own[e]].is_reduction and e not in outside and s != vector]
         for statement, level in zip(list(slices), free, strict=False):
             yield "dim_kind", (statement,), "THREAD"
             yield "thread_mapping", (statement, level), "MAPPED"
-        for statement in loads.values():
-            if statement != vector:
+        for extent, statement in loads.items():
+            if extent not in outside and statement != vector:
                 yield "dim_kind", (statement,), "UNROLL"
+        access = self.backbone.instructions[temporary.producer].access
+        if access is not None:
+            yield "mem_space", (access.region,), "GLOBAL"
+        yield "cache", (producer.statement,), "L2"
+        yield "stages", (temporary.region,), "1" if self.is_tall else "2"
+        yield "swizzle", (temporary.region,), "PERMUTED"
 
     def _apart(self) -> Iterator[Habit]:
         """Nests of threads stand one after the other: those of each load, each store to a tile, each read of one, the sum."""
@@ -232,18 +213,15 @@ class Tiles:
     def sizes(self) -> Iterator[Habit]:
         """Vectors as wide as they may be, and `_RESULTS` results of a thread along each axis that threads share out, or twice as
         many."""
-        along = 2 * _RESULTS if self.way.is_tall else _RESULTS
+        along = 2 * _RESULTS if self.is_tall else _RESULTS
         lanes = max(1, WIDEST_BYTES // self.backbone.instructions[self.total.instruction].dtype.size_bytes)
         vectors = {self.loop[v].extent for t in self.staged if (v := self.vector_of(t)) is not None}
         for extent in sorted(vectors):
             yield "size", (extent,), str(lanes)
-        fastest = next(iter(self.threads()), None)
         for statement, kind in self.kinds.items():
             loop = self.loop[statement]
-            if kind == "THREAD" and self.way.is_tall:
-                yield "size", (loop.extent,), str(self.way.spread if self.way.spread and statement == fastest else _RESULTS)
-            elif kind == "LOOP" and self.way.spread and loop.level:
-                yield "size", (loop.extent,), str(_SLICE // lanes)
+            if kind == "THREAD" and self.is_tall:
+                yield "size", (loop.extent,), str(_RESULTS)
             elif kind == "UNROLL" and not loop.is_reduction and loop.extent not in vectors and loop.level:
                 has_vector = any(self.backbone.extents[v].axis == loop.axis for v in vectors)
                 yield "size", (loop.extent,), str(_RESULTS // lanes if has_vector else along)
@@ -357,15 +335,15 @@ class MatrixTiles(Tiles):
     """
 
     def __init__(self, objects: Objects, total: Operation, on: MatrixInstruction, way: _MatrixWay, shared_bytes: int) -> None:
-        super().__init__(objects, total, _TileWay())
         self.on = on
-        self.shape = way
+        self.way = way
         self.shared_bytes = shared_bytes
+        super().__init__(objects, total)
 
     @property
     def fits(self) -> bool:
         """Whether the way is one for these factors: groups of warps take those that lie along the summed index."""
-        return self.shape.swizzle == "PERMUTED" or all(self._lies_along_sum(t) for t in self.staged)
+        return self.way.swizzle == "PERMUTED" or all(self._lies_along_sum(t) for t in self.staged)
 
     def _lies_along_sum(self, temporary: Temporary) -> bool:
         """Whether it is copied in vectors along the summed index."""
@@ -403,7 +381,7 @@ class MatrixTiles(Tiles):
             pair = next(p for p in temporary.pairs if p.extent == self.loop[vector].extent)
             for statement in (vector, pair.store):
                 yield "dim_kind", (statement,), "VECTOR"
-        table = {**self.shape.copied, **_SCATTERED}
+        table = {**self.way.copied, **_SCATTERED}
         own = {self.role(e): s for e, s in self.own.items()}
         for extent, statement in loads.items():
             level = table.get((along, self.role(extent)))
@@ -416,7 +394,7 @@ class MatrixTiles(Tiles):
                 yield "thread_mapping", (statement, own[level]), "MAPPED"
         yield "cache", (producer.statement,), "L2"
         yield "stages", (temporary.region,), str(self.copies()[temporary.region])
-        yield "swizzle", (temporary.region,), self.shape.swizzle
+        yield "swizzle", (temporary.region,), self.way.swizzle
 
     def others(self) -> Iterator[Habit]:
         """Habits that operate on the results, and load what that needs, in the threads and registers that hold the results."""
@@ -458,7 +436,7 @@ class MatrixTiles(Tiles):
 
     def _wanted(self) -> Mapping[str, str]:
         """Sizes by role; sums of one kernel, whose totals all stay in registers, take fewer columns each."""
-        wanted = {**self.shape.sizes, **_WIDE_SIZES} if self.on.factor_bytes > 4 else dict(self.shape.sizes)
+        wanted = {**self.way.sizes, **_WIDE_SIZES} if self.on.factor_bytes > 4 else dict(self.way.sizes)
         if len(self.objects.sums) > 1:
             wanted |= {"y1": "1"} if wanted["y1"] != "1" else {"y2": str(int(wanted["y2"]) // 2)}
         return wanted

@@ -102,7 +102,7 @@ class KernelSpace:
     @property
     def usual(self) -> dict[str, str]:
         """Decisions that a search takes unless they are taken by hand: those that matter only to several kernels together, and
-        copies along the loops of threads, since descents to others are longer than those of most budgets."""
+        copies along the loops of threads, since searches with both ways open end at slower kernels for some targets."""
         found = {f"direction({self.backbone.name})": "FORWARD"} if "direction" in self.instance.space.choices else {}
         if "spread" in self.instance.space.choices:
             copies = (t.region for t in self.temporaries if self.objects.is_copy(t))

@@ -116,7 +116,7 @@ def stage_of(kernel: str, on: Target, size: int = SIZE) -> Backbone:
 def program_of(kernel: str, on: Target, size: int, parts: int) -> Program:
     """The kernels that make the sum in so many parts, and add these up."""
     found = tensor_kernel(kernel)
-    function = found if parts == 1 else PartedFunction(found.function, parts)
+    function = found if parts == 1 else PartedFunction(found.function, parts, "k")
     program = function.program({"m": size, "n": size, "k": size}, matrix_tiles(on.matrices))
     return replace(program, stages=tuple(widened(stage, on.matrices) for stage in program.stages))
 

@@ -1,5 +1,6 @@
 """Kernels that `explore` finds with a budget of nodes, over seeds: in the paper's spaces by the model of the paper's GPU, and
-products of matrices (KERNEL@ARCH@SIZE), whose sums may be in parts, by that of the architecture.
+functions whose reductions may be in parts (KERNEL@ARCH@SIZE, all sizes alike, or KERNEL@ARCH@rows=8,columns=1048576), by that of
+the architecture.
 
     python benchmarks/search_seeds.py --space matmul-1024x1024x1024 --search refine mcts --nodes 12000 --seeds 5 --out FILE.jsonl
     python -m benchmarks.search_seeds --space matmul@sm_90@1024 --search refine --nodes 4000 --seeds 3
@@ -32,10 +33,11 @@ SPACES = {space.name: space for space in PAPER_SPACES}
 
 
 def product_row(name: str, search: str, nodes: int, seed: int) -> dict[str, object]:
-    """One search for a product of square matrices, with the number of parts of its sum."""
+    """One search for a function with reductions in parts."""
     kernel, arch, size = name.split("@")
     on, function = target(arch), tensor_kernel(kernel)
-    asked = KernelOptions(target=on, sizes=dict.fromkeys(function.function.sizes, int(size)), seed=seed)
+    sizes = dict(each.split("=") for each in size.split(",")) if "=" in size else dict.fromkeys(function.function.sizes, size)
+    asked = KernelOptions(target=on, sizes={axis: int(n) for axis, n in sizes.items()}, seed=seed)
     programs = {parts: variant.program for parts, variant in parting_of(function, asked).variants.items()}
     began = time.process_time()
     options = Options(strategy=strategy_named(cast("StrategyName", search), seed), nodes=nodes)

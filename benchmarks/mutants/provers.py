@@ -36,6 +36,7 @@ PROVERS = (
     "src/warploom/ir/kernel/verify.py",
     "src/warploom/ir/dataflow/replay.py",
     "src/warploom/schedule/nest/verify.py",
+    "src/warploom/schedule/backbone/joined.py",
     "src/warploom/schedule/backbone/window.py",
     "src/warploom/tools/explore/every_block.py",
     "src/warploom/tools/explore/every_size.py",

@@ -127,6 +127,8 @@ def test_wrong_requests() -> None:
         lambda: function.tune(sizes={"m": 64}),
         lambda: function.tune(sizes=3),  # type: ignore[arg-type]
         lambda: function.tune(sizes={"n": 64}, budget_s=0),
+        lambda: function.tune(sizes={"n": 64}, budget_s="5s"),  # type: ignore[arg-type]
+        lambda: function.tune(sizes={"n": 64}, budget="5s"),
         lambda: wl.jit(threads=0),
         lambda: wl.jit(3),  # type: ignore[call-overload]
     ):

@@ -122,6 +122,22 @@ def test_kernels_of_gpus_that_are_not_here(folder: Path) -> None:
         function.tune(sizes={"m": 2, "n": 3}, target="sm_1")
 
 
+def test_a_sum_in_parts_is_two_launches(driver: FakeDriver) -> None:
+    @wl.jit
+    def dot(x: f32["n"], y: f32["n"], s: wl.out[f32[1]]):
+        s[one] = sum(x[i] * y[i], over=i)
+
+    found = dot.tune(sizes={"n": 4101}, target="sm_90", nodes=4, budget_s=600)
+    assert found.line["verdict"] == "proved" and found.line["kept"] is True
+    assert found.line["decisions"]["parts(i)"] == "4"  # pyright: ignore
+    x, y = np.arange(4101, dtype=np.float32) % 5, np.arange(4101, dtype=np.float32) % 3
+    s = Plain(driver, np.zeros(1, np.float32))
+    assert dot(Plain(driver, x), Plain(driver, y), s) is s
+    driver.drain_all()
+    assert [name for name, *_ in driver.launched] == ["dot_s_parts", "dot_s"] and not driver.findings
+    assert s.host() == (x * y).sum()
+
+
 def test_a_kernel_of_a_class_of_shapes_serves_its_sizes(driver: FakeDriver, folder: Path) -> None:
     function = made()
     found = function.tune(sizes={"m": "?@64", "n": 3}, target="sm_90", nodes=4, budget_s=600)

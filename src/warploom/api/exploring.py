@@ -128,7 +128,7 @@ class Explored(Result):
             raise no_answer(self, "a kernel to save")
         made, options = self.implementations, self.options
         assert self.function is not None
-        check_known(options)
+        check_known(options.run_time)
         return kernel_text(self.function, made, options, self.line)
 
     @property
@@ -287,9 +287,14 @@ def _size(name: str, size: object) -> str:
     raise UserError(Diagnostic("SIZES", f"expected a whole number from 1 to {LARGEST} for {name}, got {size!r}"))
 
 
-def _check(numbers: Mapping[str, float | None], search: str | None) -> None:
+def check_numbers(numbers: Mapping[str, float | None]) -> None:
+    """UserError (OPTION) for what is no number above 0; None stands for a default."""
     for name, number in numbers.items():
-        if number is not None and not number > 0:
+        if number is not None and not (isinstance(number, int | float) and number > 0):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise UserError(Diagnostic("OPTION", f"expected a number above 0 as {name}, got {number!r}"))
+
+
+def _check(numbers: Mapping[str, float | None], search: str | None) -> None:
+    check_numbers(numbers)
     if search is not None and search not in STRATEGIES:
         raise UserError(Diagnostic("OPTION", f"expected one of {', '.join(STRATEGIES)} as search, got {search!r}"))

@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, overload
 
-from warploom.api.exploring import Explored
+from warploom.api.exploring import Explored, check_numbers
 from warploom.api.result import Progress, worked
 from warploom.core import Diagnostic, UserError
 from warploom.schedule.backbone import Program
@@ -158,6 +158,10 @@ class JitFunction(TensorHolder):
         """
         if sizes is not None and not isinstance(sizes, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - without a checker
             raise UserError(Diagnostic("OPTION", f"expected sizes by name, got {sizes!r}", fix='Write sizes={"n": 1024}.'))
+        other = next((name for name in named if name not in (*self._calls.signature.all, "out", "device", "stream")), None)
+        if other is not None:
+            message = f"expected a parameter of {self.text} or an option of tune, got {other!r}"
+            raise UserError(Diagnostic("OPTION", message, fix="Options are sizes, target, budget_s (seconds), nodes, seed, progress."))
         has_arrays = bool(arrays or named)
         if has_arrays and any(not str(size).startswith("?") for size in (sizes or {}).values()):
             message = f"expected either arrays as in a call of {self.text}, or sizes, got both"
@@ -165,9 +169,7 @@ class JitFunction(TensorHolder):
         if not has_arrays and sizes is None:
             message = f"expected either arrays as in a call of {self.text}, or sizes, got none"
             raise UserError(Diagnostic("OPTION", message, fix=f"Write {self.name}.tune(sizes={{...}}) or pass arrays."))
-        for name, number in {"budget_s": budget_s, "nodes": nodes}.items():
-            if number is not None and not number > 0:
-                raise UserError(Diagnostic("OPTION", f"expected a number above 0 as {name}, got {number!r}"))
+        check_numbers({"budget_s": budget_s, "nodes": nodes})
         asked = asked_sizes((str(name), str(size)) for name, size in (sizes or {}).items())
         if has_arrays:
             known, on = self._asked_for(arrays, named)

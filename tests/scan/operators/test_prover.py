@@ -246,6 +246,13 @@ def test_a_case_without_a_value_is_not_skipped() -> None:
     assert not equal_by_cases(opposite, ex.add(X, Y), []) and equal_by_cases(opposite, ex.add(X, Y), [P])
 
 
+def test_an_extreme_that_its_values_decide_asks_no_question() -> None:
+    few = ex.variable("few", ex.Sort("int", values=(0, 5)))
+    least = ex.minimum(ex.constant(5), few)
+    assert least.op == "min"
+    assert equal_by_cases(least, few, []) and not equal_by_cases(least, ex.constant(5), [])
+
+
 def test_what_contradicts_itself_is_not_possible() -> None:
     """Though another condition has no form for the solver."""
     bits = ex.at_least(ex.bitwise("bitand", X, Y), ONE)

@@ -103,8 +103,14 @@ def test_places_reach_the_first_the_last_and_beyond() -> None:
 def test_special_numbers_and_marks() -> None:
     found = inputs_of(Content.SPECIAL, 0, REGIONS, 0)["X"]
     assert np.isnan(found).any() and np.isinf(found).any()
-    marked = inputs_of(Content.WHOLE, 1, REGIONS, 0, whole=100, marks=(17.0, 0.5))["X"]
-    assert np.isin(marked, (16.0, 17.0, 18.0)).any()
+    many, few = (inputs_of(Content.WHOLE, n, REGIONS, 0, whole=100, marks=(17.0, 0.5))["X"] for n in (1, 2))
+    assert np.count_nonzero(many == 17.0) > 6 and not np.isin(many, (16.0, 18.0)).any()
+    assert 0 < np.count_nonzero(np.isin(few, (16.0, 17.0, 18.0))) < 12
+    many, few = (inputs_of(Content.WHOLE, n, REGIONS, 0, marks=(0, 127)) for n in (1, 2))
+    assert np.count_nonzero(np.isin(many["n"], (0, 127))) > 20 and np.count_nonzero(many["u"] == 0) > 10
+    assert np.isin(few["n"], (126, 127)).any() and not np.isin(few["n"], (-128,)).any()
+    halves = Region("h", f16, (60,), (1,), Role.INPUT)
+    assert np.isfinite(inputs_of(Content.RANDOM, 1, [halves], 0, marks=(1e30, 3.0))["h"]).all()
 
 
 SUM = """\
@@ -245,6 +251,23 @@ def test_nothing_is_known_beyond_a_type_and_of_what_is_not_stored() -> None:
     assert [stores_all(program_of(t), name) for t, name in ((text, "Y"), (NARROW, "Y"), (NARROW, "X"))] == [False, True, False]
 
 
+@pytest.mark.parametrize(("operator", "neutral"), [("max", "-inf"), ("min", "inf")])
+def test_an_extreme_of_no_elements_is_what_it_begins_with(operator: str, neutral: str) -> None:
+    text = f"""\
+backbone extremes
+axis i 2: 2
+axis k 0: 0
+input X f32 [2, 0] strides [1, 1]
+output Y f32 [2] strides [1]
+load[i, k] = load f32 X[i, k]
+begin[i] = move f32 {neutral}
+best[i, k] = {operator} f32 carry(begin; k), load[i, k]
+store[i] = store f32 best[i] to Y[i]
+"""
+    found = evaluate_bounded(program_of(text), {"X": np.zeros((2, 0), np.float32)})["Y"]
+    assert found.values.tolist() == [float(neutral)] * 2
+
+
 def test_choices_on_uncertain_numbers_allow_both_sides() -> None:
     text = """\
 backbone choice
@@ -260,7 +283,7 @@ store[i] = store f32 pick[i] to Y[i]
     program = program_of(text)
     found = evaluate_bounded(program, {"X": np.array([3.0, 2.0], np.float32)})["Y"]
     assert found.values.tolist() == [6, 5] and found.allowed.tolist() == [1, 0]
-    assert marks_of(program.stages) == (1.0,)
+    assert marks_of(program.stages, {}) == (1.0,)
 
 
 def test_integers_wrap_and_wide_ones_are_left() -> None:

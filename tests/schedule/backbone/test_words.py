@@ -124,6 +124,14 @@ def test_words_of_bf16_have_two(tmp_path: Path) -> None:
     assert count_flops(Program("words", (after,), after.regions)) == count_flops(Program("bf16", (before,), before.regions))
 
 
+def test_slow_words_that_fill_rows_of_tiles(tmp_path: Path) -> None:
+    """32 of bf16 fill one; the machine must multiply them in tiles."""
+    text = PRODUCTS.format("bf16", "bf16", "f32(A[m, k]) * f32(B[n, k])").replace("i32[", "f32[")
+    for k, tiles, is_kept in ((64, "amx_bf16", False), (48, "amx_bf16", True), (64, "amx_int8", True)):
+        before = stage(tmp_path, text, {"m": 16, "n": 16, "k": k})
+        assert (in_words(before, {"bf16"}, {"bf16"}, {tiles}) is before) == is_kept
+
+
 def test_slow_words_are_for_factors_that_few_products_use(tmp_path: Path) -> None:
     """Both are used at least 16 times, one fewer times, or the words are of another type."""
     for m, n, slow, is_kept in ((16, 17, "bf16", True), (15, 17, "bf16", False), (17, 15, "bf16", False), (16, 17, "i8", False)):

@@ -65,6 +65,13 @@ def gated(X: f16["m", "k"], G: f16["k", "n"], U: f16["k", "n"], Y: out[f16["m", 
     Y[m, n] = f16(gate[m, n] / (1 + exp(-gate[m, n])) * up[m, n])
 
 
+@tensor
+def gated_along_sums(X: f16["m", "k"], G: f16["n", "k"], U: f16["n", "k"], Y: out[f16["m", "n"]]):
+    gate[m, n] = sum(f32(X[m, k]) * f32(G[n, k]), over=k)
+    up[m, n] = sum(f32(X[m, k]) * f32(U[n, k]), over=k)
+    Y[m, n] = f16(gate[m, n] / (1 + exp(-gate[m, n])) * up[m, n])
+
+
 FUNCTIONS: dict[str, TensorFunction] = {
     "by rows": by_rows,
     "by columns": by_columns,
@@ -77,6 +84,8 @@ FUNCTIONS: dict[str, TensorFunction] = {
     "group of wide warps": by_columns,
     "group, bytes": bytes_,
     "group of few columns": along_sums,
+    "gated": gated,
+    "gated, group": gated_along_sums,
 }
 TILES = {
     "by rows": {"m": ((1,), (8,), (4,), (2,)), "n": ((2,), (8,), (8,)), "k": ((4,), (8,))},
@@ -90,6 +99,8 @@ TILES = {
     "group of wide warps": {"m": ((2,), (4,), (4,), (2,)), "n": ((4,), (4,), (8,)), "k": ((8,), (8,))},
     "group, bytes": {"m": ((2,), (4,), (4,), (2,)), "n": ((4,), (2,), (8,)), "k": ((8,), (16,))},
     "group of few columns": {"m": ((2,), (1,), (4,), (2,)), "n": ((4,), (2,), (8,)), "k": ((8,), (8,))},
+    "gated": {"m": ((1,), (2,), (4,), (2,)), "n": ((2,), (4,), (8,)), "k": ((4,), (8,))},
+    "gated, group": {"m": ((1,), (4,), (4,), (2,)), "n": ((4,), (2,), (8,)), "k": ((8,), (8,))},
 }
 SIZES = {
     "by rows": (120, 128, 64),
@@ -103,15 +114,27 @@ SIZES = {
     "group of wide warps": (64, 128, 192),
     "group, bytes": (64, 64, 256),
     "group of few columns": (16, 64, 192),
+    "gated": (16, 64, 96),
+    "gated, group": (32, 64, 192),
 }
-WAYS = {"by rows": 1, "by columns": 0, "summed outside": 1, "bytes": 0, "doubles": 1, "rounded": 1, "small floats": 0}
+WAYS = {
+    "by rows": 1,
+    "by columns": 0,
+    "summed outside": 1,
+    "bytes": 0,
+    "doubles": 1,
+    "rounded": 1,
+    "small floats": 0,
+    "gated": 0,
+    "gated, group": 0,
+}
 GROUPS = tuple(name for name in FUNCTIONS if name.startswith("group"))
 WAYS |= dict.fromkeys(GROUPS, 0)
 
 
 def architecture_of(name: str) -> str:
     """An old one that multiplies such matrices."""
-    return "sm_90" if name in GROUPS else "sm_89" if name == "small floats" else "sm_80"
+    return "sm_90" if "group" in name else "sm_89" if name == "small floats" else "sm_80"
 
 
 def stage(name: str, m: int | None = None, k: int | None = None) -> Backbone:

@@ -16,8 +16,9 @@ from warploom.schedule.bound import Bound
 from warploom.schedule.bound.tables import tables
 from warploom.schedule.choices import kernel_space
 from warploom.schedule.cost import products_ns
+from warploom.schedule.cpu.columns import copied_columns
 from warploom.schedule.frontend import load_tensors
-from warploom.schedule.nest import tiles_of
+from warploom.schedule.nest import Store, loops, statements, tiles_of
 from warploom.schedule.targets import cpu
 
 ROWS = """from warploom import *
@@ -55,12 +56,23 @@ def test_tiles_give_room_for_totals(stage: Backbone) -> None:
     assert kernel_space(stage, ON).target.registers == VECTORS.registers + 6 * 16
 
 
-def test_ways_to_begin_have_one_tile_of_rows_by_several_of_columns(stage: Backbone) -> None:
+def test_ways_to_begin_have_two_by_two_tiles_or_one_by_several(stage: Backbone) -> None:
+    """The factor of columns is copied once, before all else."""
     space = kernel_space(stage, ON)
-    assert space.ways == 3
-    for way, columns in enumerate((4, 2, 1)):
-        (part,) = tiles_of(first(space, space.usually(space.root(), lambda _: False, way)))
-        assert (len(part.rows.starts), len(part.columns.starts)) == (1, columns)
+    assert space.ways == 4
+    for way, tiles in enumerate(((2, 2), (1, 4), (1, 2), (1, 1))):
+        nest = first(space, space.usually(space.root(), lambda _: False, way))
+        (part,) = tiles_of(nest)
+        assert (len(part.rows.starts), len(part.columns.starts)) == tiles
+        copies = [path for s, path in statements(nest.body) if isinstance(s, Store) and nest.buffers[s.memory.buffer].name != "C"]
+        assert [{x.name[0] for x in path} for path in copies] == [{"n", "k"}]
+
+
+def test_words_in_line_along_the_sum_are_copied_in_blocks_that_are_turned(tmp_path: Path) -> None:
+    stage = in_words(stage_of("i8", "i8", "mk", "nk", tmp_path, {"m": 64, "n": 64, "k": 256}), BYTES)
+    space = kernel_space(stage, ON)
+    nest = first(space, space.usually(space.root(), lambda _: False))
+    assert any(copied_columns(x, lambda _: True) for x in loops(nest.body))
 
 
 def test_the_bound_counts_no_more_than_tiles_take(stage: Backbone) -> None:

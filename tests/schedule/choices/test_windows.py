@@ -245,3 +245,30 @@ def test_a_box_without_room_is_left_out() -> None:
         nest = first(space, start)
         check(nest, backbone, 0)
         assert boxes(nest) == expected
+
+
+@tensor
+def sums_of_parts(X: f32["64 * p"], Y: out[f32["p"]]):
+    k: range(64)
+    Y[i] = sum(X[64 * i + k] * X[64 * i + k], over=k)
+
+
+@tensor
+def sums_of_windows(X: f32["64 * p + 2"], Y: out[f32["p"]]):
+    k: range(64)
+    r: range(3)
+    Y[i] = sum(X[64 * i + k + r], over=(k, r))
+
+
+@tensor
+def pairs(X: f32["2 * p"], Y: out[f32["p"]]):
+    k: range(2)
+    Y[i] = sum(X[2 * i + k], over=k)
+
+
+def test_parts_behind_each_other_are_no_window() -> None:
+    def windows(function: TensorFunction) -> bool:
+        (stage,) = function.program({"p": 8}, cuda_tiles).stages
+        return bool(windowed_regions(stage))
+
+    assert not windows(sums_of_parts) and windows(sums_of_windows) and windows(pairs)

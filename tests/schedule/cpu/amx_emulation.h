@@ -1,7 +1,7 @@
 /* Tile registers as plain C, put before the text of a kernel: what Intel's manual says that each instruction does.
 
    Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, chapter 18 (palette 1), volume 2 (LDTILECFG,
-   TILELOADD, TILESTORED, TILERELEASE, TDPBSSD and its kin: their "Operation" and the faults before it). Where a processor would
+   TILELOADD, TILESTORED, TILEZERO, TILERELEASE, TDPBSSD and its kin: their "Operation" and the faults before it). Where a processor would
    raise a fault, `emulated_faults` counts it, and nothing happens. The system's answer is emulated, too (Linux: SYS_arch_prctl is 158,
    ARCH_REQ_XCOMP_PERM 0x1023, XTILEDATA 18). */
 
@@ -74,6 +74,11 @@ static void emulated_loadd(int tile, const void *from, long stride) {
     count(&emulated_loads, 1);
 }
 
+static void emulated_zero(int tile) {
+    if (emulated_fault(is_no_tile(tile))) return;
+    memset(tiles.data[tile], 0, sizeof tiles.data[tile]);
+}
+
 static void emulated_stored(int tile, void *to, long stride) {
     if (emulated_fault(is_no_tile(tile))) return;
     for (int row = 0; row < tiles.rows[tile]; ++row)
@@ -100,13 +105,42 @@ static void emulated_products_of(int to, int first, int second, int first_is_sig
     count(&emulated_products, 1);
 }
 
+static float bf16_of(const uint8_t *from) {
+    uint32_t bits = (uint32_t)from[0] << 16 | (uint32_t)from[1] << 24;
+    float number;
+    memcpy(&number, &bits, 4);
+    return number;
+}
+
+/* Of whole numbers, whose sums are exact: the first of all words, the second of all words, both, and the total. */
+static void emulated_products_of_bf16(int to, int first, int second) {
+    int is_wrong = is_no_tile(to) || is_no_tile(first) || is_no_tile(second) || to == first || to == second || first == second;
+    is_wrong = is_wrong || tiles.rows[to] != tiles.rows[first] || tiles.row_bytes[to] != tiles.row_bytes[second];
+    is_wrong = is_wrong || tiles.row_bytes[first] != 4 * tiles.rows[second] || tiles.row_bytes[to] % 4;
+    if (emulated_fault(is_wrong)) return;
+    for (int m = 0; m < tiles.rows[to]; ++m)
+        for (int n = 0; n < tiles.row_bytes[to] / 4; ++n) {
+            float total, sums[2] = {0, 0};
+            memcpy(&total, tiles.data[to][m] + 4 * n, 4);
+            for (int k = 0; k < tiles.row_bytes[first] / 4; ++k)
+                for (int h = 0; h < 2; ++h)
+                    sums[h] += bf16_of(tiles.data[first][m] + 4 * k + 2 * h) * bf16_of(tiles.data[second][k] + 4 * n + 2 * h);
+            total += sums[0] + sums[1];
+            memcpy(tiles.data[to][m] + 4 * n, &total, 4);
+        }
+    count(&emulated_products, 1);
+}
+
 #define syscall emulated_syscall
 #define _tile_loadconfig emulated_loadconfig
 #define _tile_release emulated_release
 #define _tile_loadd emulated_loadd
 #define _tile_stored emulated_stored
+#define _tile_zero emulated_zero
 #define _tile_dpbssd(to, a, b) emulated_products_of(to, a, b, 1, 1)
 #define _tile_dpbsud(to, a, b) emulated_products_of(to, a, b, 1, 0)
 #define _tile_dpbusd(to, a, b) emulated_products_of(to, a, b, 0, 1)
 #define _tile_dpbuud(to, a, b) emulated_products_of(to, a, b, 0, 0)
+#define _tile_dpbf16ps(to, a, b) emulated_products_of_bf16(to, a, b)
 #define __AMX_INT8__ 1
+#define __AMX_BF16__ 1

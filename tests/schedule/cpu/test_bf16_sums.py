@@ -1,11 +1,12 @@
-"""Sums by `vdpbf16ps`, bit by bit: an emulation in whole numbers, vectors recorded on an Emerald Rapids, and the processor at
-hand where it has the instruction."""
+"""Sums by `vdpbf16ps` and by `tdpbf16ps`, bit by bit: an emulation in whole numbers, vectors recorded on an Emerald Rapids, and
+the processor at hand where it has the instruction."""
 
 from __future__ import annotations
 
 import ctypes
 import math
 import struct
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from warploom.core import bf16x2
 from warploom.core.compiler import build_library, find_compiler, machine_text
 from warploom.schedule.cpu.helpers import Helpers
+from warploom.schedule.cpu.tiles import SUPPORT, multiplied_in_tiles
 
 SIGN, INFINITY, DIGITS = 0x80000000, 0x7F800000, 24
 DEFAULT_NAN, QUIET = 0xFFC00000, 0x00400000
@@ -26,6 +28,17 @@ def summed(total: int, a: int, b: int) -> int:
     """Bits of `total` and the products of two pairs: the upper one is added first, each is rounded once."""
     upper = fused(total, a & 0xFFFF0000, b & 0xFFFF0000)
     return fused(upper, a << 16 & 0xFFFFFFFF, b << 16 & 0xFFFFFFFF)
+
+
+def summed_in_tiles(total: int, a: Sequence[int], b: Sequence[int]) -> int:
+    """Bits of `total` and the products of a row and a column of pairs: those of the lower ones and those of the upper ones are
+    summed apart, then joined, then added to the total."""
+    one = 0x3F800000
+    lower = upper = 0
+    for first, second in zip(a, b, strict=True):
+        lower = fused(lower, first << 16 & 0xFFFFFFFF, second << 16 & 0xFFFFFFFF)
+        upper = fused(upper, first & 0xFFFF0000, second & 0xFFFF0000)
+    return fused(total, fused(lower, upper, one), one)
 
 
 def fused(total: int, a: int, b: int) -> int:
@@ -139,3 +152,48 @@ void run(ptrdiff_t count, const {v}_any *total, const {w}_any *a, const {w}_any 
         pointers = (ctypes.c_void_p(x.ctypes.data) for x in (total, a, b, made))
         loaded.run(ctypes.c_ssize_t(total.size // lanes), *pointers, ctypes.c_uint(control))
         np.testing.assert_array_equal(made, np.array(wanted, np.uint32))
+
+
+def test_tiles_sum_lower_and_upper_products_apart() -> None:
+    """2^24 + 1 is no number: each of the ones alone is lost beside it."""
+    large, one = 0x4B800000, 0x3F80
+    assert summed_in_tiles(0, [large >> 16, one, one], [one, one, one]) == large
+    assert summed_in_tiles(0, [large >> 16, one << 16, one << 16], [one, one << 16, one << 16]) == large + 1
+    assert summed_in_tiles(large, [one, one], [one, one]) == large + 1
+
+
+@pytest.mark.skipif("amx_bf16" not in multiplied_in_tiles(), reason="no tile registers here")
+@pytest.mark.skipif(find_compiler() is None, reason="no C compiler")
+def test_tiles_give_what_the_emulation_gives(tmp_path: Path) -> None:
+    """Any bits, like sizes, both ends of the range: the five sets of `numbers`."""
+    library = build_library(
+        Helpers().text()
+        + SUPPORT
+        + """
+#include <immintrin.h>
+void run(const void *total, const void *a, const void *b, void *made) {
+    if (!tiles_allowed()) return;
+    start_tiles();
+    _tile_loadd(0, total, 64);
+    _tile_loadd(1, a, 64);
+    _tile_loadd(2, b, 64);
+    _tile_dpbf16ps(0, 1, 2);
+    _tile_stored(0, made, 64);
+    _tile_release();
+}
+""",
+        flags=("-O1", "-mamx-tile", "-mamx-bf16"),
+        folder=tmp_path,
+    )
+    run = ctypes.CDLL(str(library)).run
+    for total, a, b in zip(*(part.reshape(5, 16, 16) for part in numbers(7, 256)), strict=True):
+        made = np.zeros_like(total)
+        run(*(ctypes.c_void_p(x.ctypes.data) for x in (total, a, b, made)))
+        rows, columns = a.tolist(), b.T.tolist()
+        wanted = [[summed_in_tiles(total[m, n].item(), rows[m], columns[n]) for n in range(16)] for m in range(16)]
+        np.testing.assert_array_equal(_of_one_nan(made), _of_one_nan(np.array(wanted, np.uint32)))
+
+
+def _of_one_nan(bits: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """All NaNs alike: either of two may come through."""
+    return np.where(bits & ~np.uint32(SIGN) > INFINITY, np.uint32(DEFAULT_NAN), bits)

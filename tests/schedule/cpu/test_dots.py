@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.schedule.choices.test_habits import first as first_below
 from tests.schedule.choices.test_lower_candidates import descend
 
 from warploom.schedule.backbone import Backbone, cpu_tiles, in_words
 from warploom.schedule.choices import kernel_space
 from warploom.schedule.cpu import c_source, compile_nest, find_compiler
 from warploom.schedule.frontend import load_tensors
-from warploom.schedule.nest import Nest, verify
+from warploom.schedule.nest import Kind, Nest, loops, verify
 from warploom.schedule.targets import TARGETS, Target
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="no C compiler")
@@ -91,3 +92,17 @@ def test_four_lanes_of_bytes_are_no_word(tmp_path: Path) -> None:
     (nest,) = random_nests(stage, "n3=4", 5, 1, replace(WIDE, vector_lanes=(4, 8)))
     assert "u8x4_lanes load_u8x4_lanes(" in c_source(nest).text
     check(nest, a, b, a.astype(np.int64) @ b, tmp_path)
+
+
+@pytest.mark.parametrize(("first", "second"), [("i8", "i8"), ("u8", "i8")])
+def test_few_rows_begin_with_vectors_along_the_sum(first: str, second: str, tmp_path: Path) -> None:
+    """No factor is copied; in place of a tile, of which there are too few rows."""
+    sizes = {"m": 4, "n": 16, "k": 512}
+    stage = in_words(stage_of(first, second, "mk", "nk", tmp_path, sizes), BYTES)
+    space = kernel_space(stage, replace(WIDE, words=BYTES))
+    nest = first_below(space, space.usually(space.root(), lambda _: False))
+    assert {x.name for x in loops(nest.body) if x.kind is Kind.VECTOR and x.size > 1} == {"k2"}
+    assert [b.name for b in nest.buffers] == ["A", "B", "C"]
+    numbers = np.random.default_rng(3)
+    a, b = (extreme(numbers, t, (sizes[n], sizes["k"])) for t, n in ((first, "m"), (second, "n")))
+    check(nest, a, b, (a.astype(np.int64) @ b.astype(np.int64).T).astype(np.int32), tmp_path)

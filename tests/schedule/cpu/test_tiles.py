@@ -12,14 +12,15 @@ import pytest
 from numpy.typing import NDArray
 from tests.schedule.choices.test_habits import first as first_below
 from tests.schedule.cpu.test_dots import BYTES, extreme, stage_of
+from tests.schedule.nest.test_matrices import changed
 from tests.schedule.nest.tile_nests import Shape, product
 
-from warploom.core import UserError, element_of, i8x4, u8x4
+from warploom.core import UserError, bf16x2, element_of, i8x4, u8x4
 from warploom.core.compiler import build_library
-from warploom.schedule.backbone import in_words
+from warploom.schedule.backbone import Constant, Operator, in_words
 from warploom.schedule.choices import kernel_space
 from warploom.schedule.cpu import c_source, compile_nest, compiled, find_compiler, tiles
-from warploom.schedule.nest import Nest, tiles_of, verify
+from warploom.schedule.nest import Compute, Nest, Node, tiles_of, verify
 from warploom.schedule.targets import cpu
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="no C compiler")
@@ -45,7 +46,7 @@ class Emulated:
     def run(self, nest: Nest, a: Bytes, b: Bytes, wanted: Bytes, *, refuses: bool = False, threads: int = 1) -> None:
         assert verify(nest) == ()
         kernel = compile_nest(nest, folder=self.folder, flags=QUICK)
-        made = np.full(wanted.shape, 77, np.int32)
+        made = np.full(wanted.shape, 77, wanted.dtype)
         self.library = ctypes.CDLL(str(kernel.library))
         ctypes.c_int.in_dll(self.library, "emulated_refuses").value = refuses
         kernel.run([a, b, made], threads=threads)
@@ -77,7 +78,7 @@ def arrays_of(shape: Shape) -> tuple[Bytes, Bytes, Bytes]:
 def test_sums_of_each_pair_of_types_are_exact(first: Any, second: Any, emulated: Emulated) -> None:
     shape = Shape(deep=3, first=first, second=second)
     emulated.run(product(shape), *arrays_of(shape))
-    assert (emulated.counted("products"), emulated.counted("loads")) == (2 * 3, 2 * (1 + 3 * 2))
+    assert (emulated.counted("products"), emulated.counted("loads")) == (2 * 3, 2 * 3 * 2), "no totals"
 
 
 @pytest.mark.parametrize(
@@ -87,7 +88,29 @@ def test_each_loaded_tile_serves_several_products(rows: int, columns: int, emula
     shape = Shape(rows, columns, deep=2, blocks=3)
     emulated.run(product(shape), *arrays_of(shape))
     assert emulated.counted("products") == 2 * 3 * 2 * rows * columns
-    assert emulated.counted("loads") == 2 * 3 * (rows * columns + 2 * (rows + columns))
+    assert emulated.counted("loads") == 2 * 3 * 2 * (rows + columns)
+
+
+def test_sums_of_bf16(emulated: Emulated) -> None:
+    shape = Shape(2, 2, deep=2, first=bf16x2, second=bf16x2)
+    numbers = np.random.default_rng(5)
+    a, b = (numbers.integers(-16, 17, n).astype(np.float32) for n in ((shape.m, 2 * shape.words), (shape.words, shape.n, 2)))
+    wanted = a @ b.transpose(0, 2, 1).reshape(2 * shape.words, shape.n)
+    emulated.run(product(shape), *((x.view(np.uint32) >> 16).astype(np.uint16) for x in (a, b)), wanted)
+    assert emulated.counted("products") == 2 * 2 * 4
+
+
+def test_totals_that_begin_elsewhere_stay_in_registers(emulated: Emulated) -> None:
+    """They pass through memory on the way into the tiles and back."""
+    shape = Shape(2, 1, deep=2)
+
+    def change(node: Node) -> Node:
+        is_start = isinstance(node, Compute) and node.operator is Operator.MOVE
+        return replace(node, arguments=(Constant(3.0),)) if is_start else node
+
+    a, b, wanted = arrays_of(shape)
+    emulated.run(changed(product(shape), change), a, b, wanted + 3)
+    assert emulated.counted("loads") == 2 * (2 + 2 * (2 + 1))
 
 
 def test_totals_are_taken_up_again(emulated: Emulated) -> None:

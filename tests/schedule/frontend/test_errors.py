@@ -157,6 +157,11 @@ def padded_with_a_fraction(A: i32["m"], y: out[i32["m"]]):
     y[i] = pad(A, 0.5)[i - 1]
 
 
+def padded_by_name(A: f32["m"], y: out[f32["m"]]):
+    P = pad(A, 0)
+    y[i] = P[i - 1]
+
+
 def fraction_at_this_size(A: i32["m"], y: out[i32["m"]]):
     y[i] = A[i] + m / 2
 
@@ -403,6 +408,7 @@ EXPECTED = [
     ),
     (stored_fraction, "DTYPE", "expected a number that i32 holds, got 1.5", "Use a whole .*", "1.5"),
     (padded_with_a_fraction, "DTYPE", "expected a number that i32 holds, got 0.5", "Use a whole .*", "pad(A, 0.5)[i - 1]"),
+    (padded_by_name, "CALL", r"expected indices behind pad\(A, 0\), got none", r"Write pad\(A, 0\)\[...\] wherever .*", "pad(A, 0)"),
     (fraction_at_this_size, "DTYPE", "expected a number that i32 holds, got 1.5", "Give other sizes, .*", "m / 2"),
     (unused_value, "UNUSED", "the value 'a' is used by nothing in its stage", "Delete it.", "a[i] = A[i]"),
     (last_value, "UNUSED", "the value 'a' reaches no output", "Store something that uses it, or delete it.", "a[i] = A[i]"),

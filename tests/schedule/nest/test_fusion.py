@@ -12,6 +12,7 @@ from warploom.schedule.backbone import Constant, Operator, Role
 from warploom.schedule.nest import (
     Barrier,
     Buffer,
+    Combine,
     Compute,
     Guard,
     Kind,
@@ -26,6 +27,8 @@ from warploom.schedule.nest import (
     Store,
     Value,
     fused,
+    statements,
+    verify,
 )
 
 X, Y, Z, TILE = range(4)
@@ -74,6 +77,25 @@ def test_steps_on_one_element_are_one_loop_and_hold_one_element() -> None:
         Store(Memory(Y, variable(0)), b),
     )
     assert [value.axes for value in found.values[:2]] == [(), ()]
+
+
+def test_totals_of_values_that_lose_an_axis() -> None:
+    """Rows of a matrix one after the other: what is summed over is the first axis now."""
+    four = Register(4, is_vector=False)
+    values = (Value("a", f32, (four,)), Value("part", f32, (four, four)), Value("total", f32, (four,)))
+    kernel = Nest("k", BUFFERS, (), values, (
+        unroll(
+            0,
+            unroll(1, loaded(1)),
+            unroll(2, Compute(Ref(1, (variable(0), variable(2))), Operator.NEG, (Ref(0, at(2)),))),
+            Combine(Ref(2, at(0)), Operator.ADD, Ref(1, (variable(0), Linear((), 0))), (1,), ()),
+            stored(0, 2),
+        ),
+    ))  # fmt: skip
+    found = fused(kernel)
+    assert verify(kernel) == verify(found) == ()
+    (combine,) = (s for s, _ in statements(found.body) if isinstance(s, Combine))
+    assert combine == Combine(Ref(2, ()), Operator.ADD, Ref(1, (Linear((), 0),)), (0,), ())
 
 
 def test_what_is_used_elsewhere_keeps_its_elements() -> None:

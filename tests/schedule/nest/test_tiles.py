@@ -9,28 +9,34 @@ import pytest
 from tests.schedule.nest.test_matrices import Change, changed, of_loops, of_sum
 from tests.schedule.nest.tile_nests import Shape, product
 
-from warploom.core import i8x4, u8x4, u32
+from warploom.core import bf16x2, i8x4, u8x4, u32
 from warploom.core.linear import Linear
 from warploom.ir.swizzle import Xor
 from warploom.schedule.backbone import Constant, Operator, RunTimeSize
 from warploom.schedule.nest import (
     Affine,
+    Cache,
     Compute,
     Guard,
     Kind,
     Load,
+    Loop,
+    Nest,
     Node,
     Ref,
     Store,
+    StoredTotals,
     Swizzle,
     Trips,
     loops,
+    stored_totals,
     tiles_of,
     verify,
 )
 
 TYPES = {
     (i8x4, i8x4): "_tile_dpbssd", (i8x4, u8x4): "_tile_dpbsud", (u8x4, i8x4): "_tile_dpbusd", (u8x4, u8x4): "_tile_dpbuud",
+    (bf16x2, bf16x2): "_tile_dpbf16ps",
 }  # fmt: skip
 
 
@@ -167,3 +173,116 @@ def test_refused_types() -> None:
 def test_refused_where_bytes_of_a_word_lie_apart() -> None:
     buffers = tuple(replace(b, spread=64) if b.name == "B" else b for b in PLAIN.buffers)
     assert tiles_of(replace(PLAIN, buffers=buffers)) == ()
+
+
+def stored(nest: Nest) -> StoredTotals | None:
+    """The nest is one part, between what sets its totals and what stores them."""
+    (part,) = tiles_of(nest)
+    (around,) = nest.body
+    assert isinstance(around, Loop)
+    before, _, behind = around.body
+    return stored_totals(nest, part, before, behind)
+
+
+def test_where_totals_are_stored() -> None:
+    """Two by two tiles of 16 by 16 totals, 32 to a row of C; of the halves each tile has rows of two loops."""
+    found = stored(PLAIN)
+    assert found is not None and found.step == 32
+    assert [at.constant for at in found.places] == [0, 16, 16 * 32, 16 * 32 + 16]
+    halves = stored(HALVES)
+    assert halves is not None and halves.step == 16
+    assert [at.constant for at in halves.places] == [0, 16 * 16]
+    assert {NAMES[n] for at in found.places for n, _ in at.terms} == {"m0"}
+
+
+def of_store(new: Callable[[Store], Store]) -> Change:
+    return lambda n: new(n) if isinstance(n, Store) else n
+
+
+def of_start(new: Callable[[Compute], Compute]) -> Change:
+    return lambda n: new(n) if isinstance(n, Compute) and n.operator is Operator.MOVE else n
+
+
+def in_memory(**new: object) -> Change:
+    return of_store(lambda s: replace(s, memory=replace(s.memory, **new)))
+
+
+def of_loops_around(held: type[Store] | type[Compute], name: str, **new: object) -> Change:
+    """Another loop of that name around the store, or around what sets the totals."""
+
+    def holds(node: Node) -> bool:
+        return any(map(holds, node.body)) if isinstance(node, Loop) else isinstance(node, held) and not is_sum(node)
+
+    def is_sum(node: Node) -> bool:
+        return isinstance(node, Compute) and node.operator is Operator.FMA
+
+    def is_running(node: Node) -> bool:
+        return isinstance(node, Loop) and (node.kind is Kind.LOOP or any(map(is_running, node.body)))
+
+    return of_loops(lambda x: x.name == name and holds(x) and not is_running(x), lambda x: replace(x, **new))
+
+
+def strided(name: str, stride: int) -> Change:
+    """Another stride of the store along a loop."""
+
+    def change(store: Store) -> Store:
+        names = {x.number: x.name for x in loops(PLAIN.body)}
+        terms = tuple((n, stride if names[n] == name else s) for n, s in store.memory.offset.terms)
+        return replace(store, memory=replace(store.memory, offset=Linear(terms)))
+
+    return of_store(change)
+
+
+LEFT_IN_REGISTERS: dict[str, Change] = {
+    "another start": of_start(lambda s: replace(s, arguments=(Constant(1.0),))),
+    "a zero with a sign": of_start(lambda s: replace(s, arguments=(Constant(-0.0),))),
+    "a length": of_start(lambda s: replace(s, arguments=(Constant(0, RunTimeSize("n", 0)),))),
+    "no move": of_start(lambda s: replace(s, operator=Operator.ABS)),
+    "a start that is left out at times": of_start(lambda s: replace(s, guards=(Guard(Linear(((0, 1),)), 1),))),
+    "a start of some rows": of_loops_around(Compute, "m2", size=8),
+    "some rows stored": of_loops_around(Store, "m2", size=8),
+    "lanes one by one": of_loops_around(Store, "n1", kind=Kind.UNROLL),
+    "a number stored": of_store(lambda s: replace(s, argument=Constant(0.0))),
+    "a place that is permuted": in_memory(swizzle=Swizzle(Xor(8), 4)),
+    "around the caches": in_memory(cache=Cache.NONE),
+    "lanes apart": strided("n1", 2),
+}
+
+
+@pytest.mark.parametrize("reason", LEFT_IN_REGISTERS)
+def test_totals_that_stay_in_registers(reason: str) -> None:
+    assert stored(PLAIN) is not None
+    assert stored(changed(PLAIN, LEFT_IN_REGISTERS[reason])) is None
+
+
+def test_totals_of_another_type_than_the_array() -> None:
+    buffers = tuple(replace(b, dtype=u32) if b.name == "C" else b for b in PLAIN.buffers)
+    assert stored(replace(PLAIN, buffers=buffers)) is None
+
+
+def test_totals_that_something_else_reads() -> None:
+    (part,) = tiles_of(PLAIN)
+    (around,) = PLAIN.body
+    assert isinstance(around, Loop)
+    before, inner, behind = around.body
+    nest = replace(PLAIN, body=(replace(around, body=(before, inner, behind, behind)),))
+    assert stored_totals(nest, part, before, behind) is None
+
+
+def test_neighbours_that_neither_start_nor_store() -> None:
+    (part,) = tiles_of(PLAIN)
+    (around,) = PLAIN.body
+    assert isinstance(around, Loop)
+    before, inner, behind = around.body
+    assert stored_totals(PLAIN, part, inner, behind) is None
+    assert stored_totals(PLAIN, part, before, inner) is None
+
+
+def test_rows_of_a_tile_that_are_stored_at_different_steps() -> None:
+    names = {x.number: x.name for x in loops(HALVES.body)}
+
+    def change(store: Store) -> Store:
+        terms = tuple((n, s + 16 * (names[n] == "m1")) for n, s in store.memory.offset.terms)
+        return replace(store, memory=replace(store.memory, offset=Linear(terms)))
+
+    assert stored(changed(HALVES, of_store(change))) is None

@@ -1,4 +1,4 @@
-"""Products of bytes written by hand as a core with tile registers may make them."""
+"""Products of bytes, and of bf16, written by hand as a core with tile registers may make them."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
-from warploom.core import DType, i8x4, i32
+from warploom.core import DType, bf16x2, f32, i8x4, i32
 from warploom.schedule.backbone import Constant, Operator, Role
 from warploom.schedule.nest import Builder, Index, Kind, Nest, OpenLoop
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """C[m, n] = A[m, k] B[k, n], B in words of four bytes along k, whose columns lie next to each other."""
+    """C[m, n] = A[m, k] B[k, n], B in words of four bytes or two bf16 along k, whose columns lie next to each other."""
 
     rows: int = 1
     """Tiles of totals below each other; `columns`: beside each other; `deep`: along the sum."""
@@ -29,6 +29,10 @@ class Shape:
     """Rows of the last tile that are outside of A and C."""
     tile_rows: int = 16
     lanes: int = 16
+
+    @property
+    def total(self) -> DType:
+        return f32 if self.first == bf16x2 else i32
 
     @property
     def m(self) -> int:
@@ -48,9 +52,9 @@ def product(shape: Shape) -> Nest:
     b = Builder("product")
     a = b.buffer("A", s.m * s.words, dtype=s.first)
     w = b.buffer("B", s.words * s.n, dtype=s.second)
-    c = b.buffer("C", s.m * s.n, Role.OUTPUT, i32)
+    c = b.buffer("C", s.m * s.n, Role.OUTPUT, s.total)
     row, column = b.value("row", s.rows, s.tile_rows, dtype=s.first), b.value("column", s.columns, vector=s.lanes, dtype=s.second)
-    total = b.value("total", s.rows, s.tile_rows, s.columns, vector=s.lanes, dtype=i32)
+    total = b.value("total", s.rows, s.tile_rows, s.columns, vector=s.lanes, dtype=s.total)
 
     def below() -> tuple[OpenLoop, OpenLoop]:
         return b.loop("m1", Kind.UNROLL, s.rows), b.loop("m2", Kind.UNROLL, s.tile_rows)

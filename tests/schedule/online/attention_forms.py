@@ -72,8 +72,8 @@ def rounded_weights(X: f32["n", "m"], y: out[f32["n"]]):
 
 
 def for_matrices(function: TensorFunction, sizes: dict[str, int]) -> Backbone:
-    """The stage as `explore` has it for a GPU with instructions for matrices of f16."""
-    return widened(read_once(function.program(sizes, matrix_tiles(("f16",))).stages[0]), ("f16",))
+    """The stage as `explore` has it for a GPU with instructions for matrices of f16 and bf16."""
+    return widened(read_once(function.program(sizes, matrix_tiles(("f16", "bf16"))).stages[0]), ("f16", "bf16"))
 
 
 def plain(function: TensorFunction, sizes: dict[str, int]) -> Backbone:

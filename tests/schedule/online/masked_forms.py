@@ -11,10 +11,10 @@ from math import inf
 import numpy as np
 from tests.schedule.online.attention_forms import causal
 
-from warploom.core import f32
+from warploom.core import bf16, f16, f32
 from warploom.schedule.frontend import exp, out, tensor, where
 
-WIDTH = 3
+WIDTH, WIDE = 3, 8
 
 
 @tensor
@@ -34,6 +34,36 @@ def window(scale: f32, Q: f32["n", "d"], K: f32["m", "d"], V: f32["m", "d"], Y: 
     e[i, j] = exp(s[i, j] - top[i])
     total[i] = sum(e[i, j], over=j)
     weighted[i, c] = sum(e[i, j] * V[j, c], over=j)
+    Y[i, c] = weighted[i, c] / total[i]
+
+
+@tensor
+def window_f16(scale: f32, Q: f16["n", "d"], K: f16["m", "d"], V: f16["m", "d"], Y: out[f32["n", "d"]]):
+    s[i, j] = where(j <= i and i - 8 < j, scale * sum(f32(Q[i, k]) * f32(K[j, k]), over=k), -inf)
+    top[i] = max(s[i, j], over=j)
+    e[i, j] = exp(s[i, j] - top[i])
+    total[i] = sum(e[i, j], over=j)
+    weighted[i, c] = sum(f32(f16(e[i, j])) * f32(V[j, c]), over=j)
+    Y[i, c] = weighted[i, c] / total[i]
+
+
+@tensor
+def window_bf16(scale: f32, Q: bf16["n", "d"], K: bf16["m", "d"], V: bf16["m", "d"], Y: out[f32["n", "d"]]):
+    s[i, j] = where(j <= i and i - 8 < j, scale * sum(f32(Q[i, k]) * f32(K[j, k]), over=k), -inf)
+    top[i] = max(s[i, j], over=j)
+    e[i, j] = exp(s[i, j] - top[i])
+    total[i] = sum(e[i, j], over=j)
+    weighted[i, c] = sum(f32(bf16(e[i, j])) * f32(V[j, c]), over=j)
+    Y[i, c] = weighted[i, c] / total[i]
+
+
+@tensor
+def causal_bf16(scale: f32, Q: bf16["n", "d"], K: bf16["m", "d"], V: bf16["m", "d"], Y: out[f32["n", "d"]]):
+    s[i, j] = where(j <= i, scale * sum(f32(Q[i, k]) * f32(K[j, k]), over=k), -inf)
+    top[i] = max(s[i, j], over=j)
+    e[i, j] = exp(s[i, j] - top[i])
+    total[i] = sum(e[i, j], over=j)
+    weighted[i, c] = sum(f32(bf16(e[i, j])) * f32(V[j, c]), over=j)
     Y[i, c] = weighted[i, c] / total[i]
 
 
@@ -124,7 +154,10 @@ def always(X: f32["n", "m"], y: out[f32["n"]]):
 MASKS = {
     causal: lambda i, j: j <= i,
     ahead: lambda i, j: j < i + 4,
+    causal_bf16: lambda i, j: j <= i,
     window: lambda i, j: (j <= i) & (i - WIDTH < j),
+    window_f16: lambda i, j: (j <= i) & (i - WIDE < j),
+    window_bf16: lambda i, j: (j <= i) & (i - WIDE < j),
     turned: lambda i, j: (j <= i) & (i - WIDTH < j),
     diagonal: lambda i, j: i == j,
 }

@@ -1,4 +1,4 @@
-"""Comparison of arrays that are rounded to bf16: a last place here and there, and nothing else."""
+"""Comparison of arrays: rounded to bf16, a last place here and there, and nothing else; with a bound for each element."""
 
 from __future__ import annotations
 
@@ -57,3 +57,14 @@ def test_infinities_and_nan_stay() -> None:
         assert "infinite or NaN" in compared(np.array(other, np.float32), wanted)
     for first in (np.nan, np.inf):
         assert compared(np.array([first, np.inf, np.nan], np.float32), wanted) != ""
+
+
+def test_infinities_with_bounds_are_equal_or_refuted() -> None:
+    wanted, allowed = np.array([-np.inf, np.inf, 1.0]), {"y": np.array([0.0, 0.0, 0.5])}
+
+    def bounded(*got: float) -> str:
+        return difference({"y": np.array(got, np.float32)}, {"y": wanted}, 1e-3, (), allowed)
+
+    assert bounded(-np.inf, np.inf, 1.25) == ""
+    for wrong in ((np.inf, np.inf, 1), (-np.inf, -np.inf, 1), (-np.inf, 3e38, 1), (np.nan, np.inf, 1), (-np.inf, np.inf, np.inf)):
+        assert "expected y" in bounded(*wrong)

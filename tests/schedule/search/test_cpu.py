@@ -74,6 +74,9 @@ def test_measures_and_checks() -> None:
             # It is checked where it would be the fastest so far, and among the finalists in any case.
             assert isinstance(found[1], Unfit | Timed)
             times = judge.retime([*good, bad])
+        lenient = evaluator(executor=executor, allowed={"C": np.full(SIZE * SIZE, np.inf)})
+        with lenient.open():
+            assert isinstance(lenient.retime([bad])[0], Timed)
     assert isinstance(times[0], Timed) and isinstance(times[1], Timed)
     assert isinstance(times[2], Unfit) and "relative error" in times[2].reason
     assert judge.name == "cpu-1"

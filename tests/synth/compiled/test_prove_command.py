@@ -165,6 +165,20 @@ def test_wrong_input_is_located_and_exits_with_2(folder: Path, spec: str, more: 
     assert code in line["reason"] and "Traceback" not in err
 
 
+@pytest.mark.parametrize(("size", "told"), [("", True), ("16", False)])
+def test_a_launch_without_its_dynamic_shared_memory(folder: Path, size: str, told: bool) -> None:
+    """Only of arrays whose size the launch says; those of 16 bytes are left by a store at 64."""
+    shared = ".extern .shared .align 16 .b8 s[];\n" if told else f".shared .align 16 .b8 s[{size}];\n"
+    body = ".visible .entry k(.param .u64 out)\n{\n.reg .b32 %r<2>;\nmov.u32 %r1, 0;\nst.shared.b32 [s+64], %r1;\nret;\n}\n"
+    (folder / "shared.ptx").write_text(HEAD + shared + body)
+    (folder / "specs.py").write_text("def nothing(out: 'f32[4]'):\n    pass\n")
+    code, line, err = run(folder, "shared.ptx", "nothing", "--grid", "1", "--block", "1")
+    assert (code, line["status"], line["fault"]["kind"]) == (1, "refused", "out of bounds")
+    assert ("dynamic shared memory, with --shared BYTES" in err) == told
+    if told:
+        assert run(folder, "shared.ptx", "nothing", "--grid", "1", "--block", "1", "--shared", "68")[1]["status"] == "solved"
+
+
 def test_missing_file(folder: Path) -> None:
     code, line, _ = run(folder, "none.ptx", "difference", "--grid", "1", "--block", "32")
     assert (code, line["status"]) == (2, "error")

@@ -77,6 +77,8 @@ def test_cases_run_in_time() -> None:
     assert case.arguments == ("bench-schedule", "cpu/seeds", "--threads", "2", "--seed", "3", "--budget", "10.0s")
     assert case.limit_s == 360.0
     assert schedule_bench.schedule_case("cpu/matvec", None, 1, 0).limit_s == 420.0
+    several = schedule_bench.schedule_case("nn/gelu-small", 10.0, 1, 0, 4)
+    assert (several.arguments[-2:], several.limit_s) == (("--seeds", "4"), 380.0)
 
 
 def test_root_of_axpy() -> None:
@@ -172,6 +174,20 @@ def test_a_peer_whose_first_runs_are_slow_races(monkeypatch: pytest.MonkeyPatch)
     cold = iter((0.9, 0.9, 0.9))
     times = schedule_cpu.race({"ours": lambda: 0.2, "warm": lambda: 0.3, "cold": lambda: next(cold, 0.1)})
     assert len(times["cold"].rounds) == len(times["ours"].rounds) >= 9
+
+
+def test_winners_of_several_seeds_are_timed_beside_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schedule_cpu, "_RACE_S", 0.1)
+    line: dict[str, Any] = schedule_bench.measure("polybench/mvt-small", 0.5, 1, 4, Stopwatch(), silent, seeds=2)
+    check(line)
+    assert (line["case"], list(line["times_ms"])) == ("polybench/mvt-small", ["4", "5"])
+    assert line["as_expected"] is (line["worst_over_best"] <= schedule_cpu.SEEDS_RATIO)
+    assert line["worst_over_best"] >= 1.0
+
+
+def test_seeds_of_other_cases_are_refused() -> None:
+    with pytest.raises(UserError, match=r"expected a kernel for the CPU .* with --seeds, got 'table2/axpy'"):
+        schedule_bench.measure("table2/axpy", None, 1, 0, Stopwatch(), silent, seeds=2)
 
 
 @pytest.mark.skipif(device_available(), reason="there is a GPU")

@@ -1,5 +1,6 @@
 """The data that a search runs on is made only where the budget has time for it."""
 
+from contextlib import nullcontext
 from typing import NoReturn
 
 import pytest
@@ -44,6 +45,7 @@ def test_the_limit_counts_all_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = tensor_kernel("axpy")
     options = KernelOptions(target=TARGETS["sm_90"], sizes={"n": 100})
     monkeypatch.setattr("warploom.tools.explore.options.device_available", lambda: True)
+    monkeypatch.setattr(explore_data, "within", nullcontext)  # a machine may be too busy for microseconds
     program = program_of(kernel, options)
     assert reference_data(kernel, program, options, print, 301 / HANDLED_PER_S).reference == "NumPy"
     with pytest.raises(TooManyElementsError):

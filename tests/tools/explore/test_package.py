@@ -166,6 +166,7 @@ def test_folders_that_are_refused(tmp_path: Path) -> None:
     for arguments, told in (
         (("axpy", "--target", "sm_90", "--code", f"{tmp_path}/"), "expected a file for the CUDA"),
         (("conv1d-3", "--code", f"{tmp_path}"), "got a sketch"),
+        (("axpy", "--size", "n=?", "--code", f"{tmp_path}/made/"), "expected known sizes for files that are called, got n"),
         (("axpy", "--code", f"{tmp_path}/none/more/"), "NOT_WRITTEN"),
         (("axpy", "--code", f"{tmp_path}/file/"), "NOT_WRITTEN"),
         (("axpy", "--code", f"{tmp_path}/none/a.c"), "NOT_WRITTEN"),

@@ -1,4 +1,4 @@
-"""How many parts a product's sum has is a decision: offered, fixed, recorded, replayed; wrong kernels in parts are refused."""
+"""How many parts a reduction has is a decision: offered, fixed, recorded, replayed; wrong kernels in parts are refused."""
 
 from __future__ import annotations
 
@@ -59,8 +59,31 @@ def test_programs_without_the_decision() -> None:
     assert values(features=Features.paper()) == [1]
     assert values(target=target("k4000"), features=None) == [1, 2, 4, 8]
     on, kernel = options(), tensor_kernel("matvec")
-    assert list(parting_of(kernel, replace(on, sizes={"m": 64, "n": 512})).variants) == [1]
-    assert parting_of(kernel, replace(on, sizes={"m": 64, "n": 512})).decided(1) == {}
+    assert list(parting_of(kernel, replace(on, sizes={"m": 4096, "n": 1 << 20})).variants) == [1]
+    assert parting_of(kernel, replace(on, sizes={"m": 4096, "n": 512})).decided(1) == {}
+
+
+def test_the_numbers_of_parts_of_other_reductions() -> None:
+    """Numbers that fill the GPU first, whole parts of 1024 elements where that leaves little behind them."""
+
+    def tried(name: str, **sizes: int) -> list[int]:
+        return values(name, sizes=sizes)
+
+    assert tried("dot", n=1 << 26) == [1024, 1, 256, 4096]
+    assert tried("dot", n=1 << 12) == [4, 1]
+    assert tried("dot", n=1 << 9) == [1]
+    assert tried("layer_norm", rows=8, columns=1 << 20) == [128, 1, 32, 512]
+    assert tried("layer_norm", rows=4096, columns=1 << 20) == [1]
+    assert tried("matvec_t", m=1 << 20, n=64)[0] > 512
+    kernel = tensor_kernel("dot")
+    for n in (100_000_007, 67_108_863, 1_000_000):
+        found = parting_of(kernel, options(sizes={"n": n})).variants
+        behind = {parts: v.function.rest for parts, v in found.items() if isinstance(v.function, InParts)}
+        assert all(0 <= rest <= 4096 and (n - rest) % parts == 0 for parts, rest in behind.items()) and len(behind) >= 2
+    assert values("dot", {"parts(n)": "37"}, sizes={"n": 1 << 16}) == [37]
+    for wrong in ("0", "1025", "x"):
+        with pytest.raises(UserError, match=r"or another number up to 1024 as parts\(n\), got"):
+            values("dot", {"parts(n)": wrong}, sizes={"n": 1 << 16})
 
 
 def test_decisions_by_hand() -> None:
@@ -84,17 +107,17 @@ def test_recorded_decisions() -> None:
     kernel = tensor_kernel("matmul")
     assert with_parts(kernel, options(), {"size(m1)": "8"}) == (kernel, {"parts(k)": "1"}, {"size(m1)": "8"})
     assert with_parts(kernel, options(), {"parts(k)": "1", "a": "b"}) == (kernel, {"parts(k)": "1"}, {"a": "b"})
-    assert with_parts(kernel, options(), {"parts(k)": "4"}) == (InParts(kernel, 4), {"parts(k)": "4"}, {})
+    assert with_parts(kernel, options(), {"parts(k)": "4"}) == (InParts(kernel, 4, "k"), {"parts(k)": "4"}, {})
     assert with_parts(tensor_kernel("axpy"), replace(options(), sizes={"n": 64}), {"a": "b"})[1] == {}
     with pytest.raises(UserError, match=r"expected one of 1, 2, 4, 8 as parts\(k\), got 16"):
         with_parts(kernel, options(), {"parts(k)": "16"})
 
 
 def test_the_reference_knows_no_parts() -> None:
-    function = InParts(tensor_kernel("matmul"), 2)
+    function = InParts(tensor_kernel("matmul"), 2, "k")
     data = data_of(function, function.program(SIZES), SIZES, 0)
     assert data.inputs["A"].shape == (4, 128) and set(data.outputs) == {"C"} and data.reference == "NumPy"
-    own = InParts(tensor_kernel("matmul").function, 2)
+    own = InParts(tensor_kernel("matmul").function, 2, "k")
     data = data_of(own, own.program(SIZES), SIZES, 0)
     assert set(data.outputs) == {"C"} and data.reference == "evaluation"
 
@@ -148,19 +171,22 @@ def test_kernels_that_are_not_the_sum_together_are_not_proved(found: Explored, m
     """Where only the split is wrong: both kernels do what their stages say."""
     made = found.implementations
     assert made is not None
-    function = InParts(tensor_kernel("matmul"), 2)
+    function = InParts(tensor_kernel("matmul"), 2, "k")
     monkeypatch.setattr(proof_module, "_proof_of", lambda *_: Proof("proved", SIZES, "real sums"))
     asked = (SIZES, made.program, made.implementations, target("sm_90"))
     assert proof_of(function, *asked).verdict == "proved"
     monkeypatch.setattr(proof_module, "_proof_of", lambda *_: Proof("proved", SIZES, "elements moved unchanged"))
     assert proof_of(function, *asked).domain == "real sums reordered"
-    assert InParts(tensor_kernel("matmul_i8"), 2).domain == "int32 wrap"
-    assert proof_of(InParts(tensor_kernel("matmul_nt"), 2), *asked).verdict == "unchecked"
+    assert InParts(tensor_kernel("matmul_i8"), 2, "k").domain == "int32 wrap"
+    assert proof_of(InParts(tensor_kernel("matmul_nt"), 2, "k"), *asked).verdict == "unchecked"
     monkeypatch.setattr(proof_module, "_proof_of", lambda *_: Proof("unchecked", reason="late"))
     assert proof_of(function, *asked).reason == "late"
     whole = replace(made.program, stages=made.program.stages[:1])
     monkeypatch.setattr(proof_module, "_proof_of", lambda *_: Proof("proved", SIZES, "real sums"))
-    assert "1 kernels in place of 1" in proof_of(function, SIZES, whole, made.implementations, target("sm_90")).reason
+    assert (
+        "nothing of the same type is stored to C"
+        in proof_of(function, SIZES, whole, made.implementations, target("sm_90")).reason
+    )
 
 
 @needs_compiler
@@ -181,7 +207,7 @@ def test_a_large_product(arch: str, peak: int) -> None:
         opcodes = machine_counts(compiled.cubin)[printed.name].opcodes
         loads = opcodes.get("LDS.128", 0)
         assert sum(n for name, n in opcodes.items() if name.startswith("FFMA")) >= 16 * loads
-    function, pairs = InParts(kernel, parts), list(zip(made.program.stages, made.implementations, strict=True))
+    function, pairs = InParts(kernel, parts, "k"), list(zip(made.program.stages, made.implementations, strict=True))
     small, program = program_at(function, sizes, made.program, [shortened(stage, i, 2, 2) for stage, i in pairs])
     arrays = dict(data_of(function, program, small, 0).inputs)
     for nest in nests_at(program, made.implementations, target(arch)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.schedule.choices.matrices import GROUPS, architecture_of, nest_of, stage
+from tests.schedule.choices.matrices import GROUPS, SIZES, architecture_of, nest_of, stage
 
 from warploom.gpu import toolchain_available
 from warploom.schedule.cuda import CudaKernel, Options, cuda_kernel
@@ -170,3 +170,50 @@ def test_misplaced_factors_of_groups_are_never_proved(bug: str) -> None:
     assert old in kernel.text
     planted = replace(kernel, text=kernel.text.replace(old, new, 3 if old.startswith("__align__") else 1))
     assert judged("group of few columns", 16, kernel=planted, most_steps=ALL_STEPS).verdict != "proved"
+
+
+# ------------------------------------------------------------ two products that share a tile
+
+
+@pytest.mark.parametrize("name", ["gated", pytest.param("gated, group", marks=pytest.mark.slow)])
+def test_products_that_share_a_tile_are_proved(name: str) -> None:
+    proof = judged(name, SIZES[name][0])
+    assert proof.verdict == "proved", proof.reason
+
+
+SHARED = {
+    "no barrier": ("__syncthreads();", ""),
+    "no wait": ("await_copies<0>();", ""),
+    "a copy to the stage that both read": ("tmp_load_X + (k0 + 1) % 2 * 512", "tmp_load_X + k0 % 2 * 512"),
+    "a copy to the stage that the second reads": ("tmp_load_U + (k0 + 1) % 2 * 2048", "tmp_load_U + k0 % 2 * 2048"),
+}
+UNEQUAL = {
+    "the second product from the first one's tile": (
+        "tmp_load_U_k0_2 + tmp_load_U_pieces_swizzled);",
+        "tmp_load_G_k0_2 + tmp_load_U_pieces_swizzled);",
+    ),
+    "another part of the shared tile": ("up_columns", "^ 16"),
+    "sums changed about": ("multiply_f16(up[0][0][0], up[0][1][0]", "multiply_f16(gate[0][0][0], gate[0][1][0]"),
+}
+
+
+def planted_in_gated(old: str, new: str) -> CudaKernel:
+    kernel = printed("gated", SIZES["gated"][0])
+    if old == "up_columns":
+        head, found, tail = kernel.text.rpartition("tmp_load_X_k0_2 + tmp_load_X_pieces_swizzled)")
+        assert found and "up[" in tail
+        return replace(kernel, text=f"{head}tmp_load_X_k0_2 + (tmp_load_X_pieces_swizzled ^ 16)){tail}")
+    assert old in kernel.text
+    return replace(kernel, text=kernel.text.replace(old, new, 1))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bug", SHARED)
+def test_a_planted_race_on_a_shared_tile_is_refuted(bug: str) -> None:
+    assert judged("gated", SIZES["gated"][0], planted_in_gated(*SHARED[bug]), ALL_STEPS).verdict == "refuted"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bug", UNEQUAL)
+def test_a_planted_bug_of_a_shared_tile_is_never_proved(bug: str) -> None:
+    assert judged("gated", SIZES["gated"][0], planted_in_gated(*UNEQUAL[bug])).verdict != "proved"

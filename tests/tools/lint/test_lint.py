@@ -193,6 +193,22 @@ def test_a_limit_is_no_verdict() -> None:
 
 
 @pytest.mark.parametrize(
+    ("head", "name", "fix"),
+    [
+        (".extern .shared .align 16 .b8 d[];\n", "d", "--shared BYTES"),
+        (".extern .shared .align 16 .b8 d[];\n", "%rd1", "Guard the access by"),  # global memory
+        ("", "s", "Guard the access by"),
+    ],
+)
+def test_an_access_beyond_dynamic_shared_memory_asks_for_its_size(tmp_path: Path, head: str, name: str, fix: str) -> None:
+    space = "global" if name == "%rd1" else "shared"
+    file = kernel(tmp_path, f"mov.u32 %r1, 0;\nst.{space}.b32 [{name}+4096], %r1;", head)
+    result = linted("--json", "--launch", "1", "1", "--arg", "zeros:f32:4", file=file)
+    first = lines_of(result.stdout)[0]
+    assert (result.exit_code, first["rule"]) == (1, "out-of-bounds") and fix in first["fix"]
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("--launch", "1", "0"), "positive numbers for --launch's block"),

@@ -7,7 +7,7 @@ import pytest
 
 from warploom.core import UserError
 from warploom.ptx import Surface, TensorMap, Texture, lower, parse
-from warploom.tools.ptx.arguments import arguments, launch_texts
+from warploom.tools.ptx.arguments import arguments, launch_texts, unread
 from warploom.tools.ptx.prove import read_argument
 
 ENTRY = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 a) { ret; }\n"
@@ -55,6 +55,23 @@ def test_a_run_fills_arrays_of_any_numbers_at_random() -> None:
 def test_arguments_that_are_no_numbers_are_refused(texts: list[str], message: str) -> None:
     with pytest.raises(UserError, match=re.escape(message)):
         arguments(texts, 2, "k")
+
+
+def test_parameters_that_the_kernel_does_not_read_are_said_to_be_free() -> None:
+    text = (
+        ".version 8.0\n.target sm_80\n.address_size 64\n"
+        ".visible .entry k(.param .u64 k_0, .param .u64 k_0x, .param .u32 k_1, .param .u64 k_2, .param .u64 k_3)\n"
+        "{ .reg .b64 %rd<3>; ld.param.u64 %rd1, [k_0]; ld.param.u64 %rd2, [k_2+0]; ret; }\n"
+    )
+    program = lower(parse(text))
+    (kernel,) = program.kernels
+    free = unread(program, kernel)
+    assert free == {1, 4}  # k_1 has 32 bits
+    with pytest.raises(UserError, match="does not read it, .* add --arg 4=u64:0"):
+        arguments(["u64:0", "u64:0", "u32:0", "u64:0"], 5, "k", free)
+    with pytest.raises(UserError, match="Add --arg 2=..., where"):
+        arguments(["u64:0", "u64:0", "3=u64:0"], 5, "k", free)
+    assert arguments(["u64:0", "u64:0", "u32:0", "u64:0", "u64:0"], 5, "k", free)[4] == 0
 
 
 @pytest.mark.parametrize(

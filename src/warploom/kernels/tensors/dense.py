@@ -24,6 +24,16 @@ def dot(x: f32["n"], y: f32["n"], total: out[f32[1]]):
 
 
 @tensor
+def total(x: f32["n"], y: out[f32[1]]):
+    y[one] = sum(x[i], over=i)
+
+
+@tensor
+def greatest(x: f32["n"], y: out[f32[1]]):
+    y[one] = max(x[i], over=i)
+
+
+@tensor
 def outer(a: f32["m"], b: f32["n"], C: out[f32["m", "n"]]):
     C[m, n] = a[m] * b[n]
 
@@ -202,6 +212,8 @@ _BATCHED = {"b": 512, "m": 32, "n": 32, "k": 32}
 DENSE = (
     TensorKernel("axpy", axpy, {"n": 1 << 26}, lambda x, y, alpha: (alpha * x + y,), {"alpha": 1.5}),
     TensorKernel("dot", dot, {"n": 1 << 24}, lambda x, y: (np.dot(x, y).reshape(1),)),
+    TensorKernel("sum", total, {"n": 1 << 26}, lambda x: (x.sum().reshape(1),)),
+    TensorKernel("max", greatest, {"n": 1 << 26}, lambda x: (x.max().reshape(1),)),
     TensorKernel("outer", outer, {"m": 4096, "n": 4096}, lambda a, b: (np.outer(a, b),)),
     TensorKernel("matvec", matvec, {"m": 4096, "n": 4096}, lambda A, x: (A @ x,)),
     TensorKernel("matvec_t", matvec_t, {"m": 4096, "n": 4096}, lambda A, x: (A.T @ x,)),

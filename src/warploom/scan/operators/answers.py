@@ -40,7 +40,8 @@ def _answered(loop: Loop, state: State) -> Loop | None:
         return None
     exprs = [*(s.step for s in loop.states if s is not state), *loop.outputs]
     questions = [e for e in ex.subexpressions(*exprs) if e.op in _COMPARISONS and {*ex.variables(e)} == {variable}]
-    hidden = dict.fromkeys(questions, ex.TRUE)
+    # an unknown truth value each: known ones would fold branches away in which the state is read
+    hidden = {q: ex.variable(f"question {n}", ex.BOOL) for n, q in enumerate(questions)}
     if not 0 < len(questions) <= MOST or any(variable in ex.variables(ex.substituted(e, hidden)) for e in exprs):
         return None
     bounds = {q: _bound(q, variable) for q in questions}

@@ -47,26 +47,25 @@ def _equal(left: Expr, right: Expr, given: tuple[Expr, ...], budget: list[int]) 
 def _question(left: Expr, right: Expr) -> Expr | None:
     """A condition whose answer simplifies; innermost first, so that it has no conditions inside."""
     for part in ex.subexpressions(left, right):
+        condition: Expr | None = None
         if part.op == "ite":
-            return _atom(part.args[0])
-        if part.op in ("max", "min"):
-            return _atom(ex.at_least(part.args[0], part.args[1]))
+            condition = part.args[0]
+        elif part.op in ("max", "min"):
+            condition = ex.at_least(part.args[0], part.args[1])
+        if condition is not None and (atom := _atom(condition)) is not None:
+            return atom
     for side in (left, right):
-        if side.sort.base == "bool":
-            atom = next(
-                (p for p in ex.subexpressions(side) if p.op in ("ge", "gt", "eq") or (p.op == "var" and p.sort.base == "bool")),
-                None,
-            )
-            if atom is not None:
-                return atom
+        if side.sort.base == "bool" and (atom := _atom(side)) is not None:
+            return atom
     return None
 
 
-def _atom(condition: Expr) -> Expr:
-    """The first comparison in a condition."""
-    return next(
+def _atom(condition: Expr) -> Expr | None:
+    """The first comparison in a condition; None where it has none, as `6 >= x` of an x of 0 or 1."""
+    comparisons = (
         p for p in ex.subexpressions(condition) if p.op in ("ge", "gt", "eq") or (p.op == "var" and p.sort.base == "bool")
     )
+    return next(comparisons, None)
 
 
 def _values(question: Expr, holds: bool, left: Expr, right: Expr) -> dict[Expr, Expr]:

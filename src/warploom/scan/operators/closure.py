@@ -185,9 +185,9 @@ def _closed(loop: Loop, aligner: Aligner, start: Start) -> Closure:
         shape.forget()
         if not shape.changed:
             operator = {s: shape.fitted[s] for s in shape.slots}
-            # where an element leaves a region empty, its slot may be anything
+            # where an element leaves a region empty, its slot may be anything, and where no element has the region at all
             free = {s: anything(s.sort) for s in shape.slots}
-            lift = {s: ex.substituted(lift[s], free) for s in shape.slots}
+            lift = {s: ex.substituted(lift.get(s, s), free) for s in shape.slots}
             return Closure(tuple(shape.slots), {v: t.expr() for v, t in shape.tables.items()}, lift, operator, aligner.chosen)
     raise FormError("more and more auxiliary values")
 

@@ -93,7 +93,9 @@ def observations(family: Family, seed: int = 0) -> list[Observation]:
     for elements in random_lists(family.loop, LISTS, LONGEST, seed):
         lifted = [lift(*e, *fixed) for e in elements]
         with suppress(OverflowError):  # numbers that no float holds: other lists tell as much
-            result.append(Observation(tuple(elements), reduce(lambda a, b: operator(*a, *b, *fixed), lifted)))
+            values = reduce(lambda a, b: operator(*a, *b, *fixed), lifted)
+            if all(v == v for v in values):  # so do they where infinities meet to NaN
+                result.append(Observation(tuple(elements), values))
     return result
 
 

@@ -42,11 +42,11 @@ def groups(loop: Loop) -> list[Loop]:
 
 
 def side_by_side(loop: Loop, lifted: Callable[[Loop], Family | None]) -> Family | None:
-    """The family of all groups; None where there are no groups, or one of them is not lifted."""
+    """The family of all groups; None where there are no groups, or one of them is not lifted, or only with other states."""
     found: list[Family] = []
     for number, part in enumerate(groups(loop)):
         family = lifted(part)
-        if family is None:
+        if family is None or any(s.variable not in family.transformers for s in part.states):
             return None
         found.append(_renamed(family, f"g{number}"))
     if not found:

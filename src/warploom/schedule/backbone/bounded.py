@@ -112,8 +112,10 @@ class _BoundedEvaluation(Evaluation):
         """All terms of a reduction at once, in whatever order."""
         operator, dtype = instruction.operator, instruction.dtype
         if operator in (Operator.MAX, Operator.MIN):
-            pick = np.maximum if operator is Operator.MAX else np.minimum
-            ends = [pick(pick.reduce(o, axis=over), s) for o, s in zip(_ends(operands[0]), _ends(start), strict=True)]
+            pick, none = (np.maximum, -np.inf) if operator is Operator.MAX else (np.minimum, np.inf)  # of an axis of no elements
+            ends = [
+                pick(pick.reduce(o, axis=over, initial=none), s) for o, s in zip(_ends(operands[0]), _ends(start), strict=True)
+            ]
             return _rounded(*_between(*ends), dtype, is_chosen=True)
         value, radius, size = _value(start), _off(start), np.abs(_value(start))
         count = 1 + prod(operands[0].shape[n] for n in over)

@@ -61,6 +61,26 @@ def only_chooses(program: Program) -> bool:
     return bool(floats) and all(i.operator in chooses for i in floats)
 
 
+def converts_to_integers(program: Program) -> bool:
+    """Whether floats become integers: then a rounding before may change a whole number."""
+    return any(to_integer(stage, i) for stage in program.plain.stages for i in stage.instructions)
+
+
+def to_integer(stage: Backbone, instruction: Instruction) -> bool:
+    """Whether the instruction converts a float to an integer, which has one result within the integer's type alone."""
+    if instruction.operator is not Operator.CAST or instruction.dtype.is_float:
+        return False
+    match instruction.operands[0]:
+        case Result(number) | Previous(number):
+            return stage.instructions[number].dtype.is_float
+        case Parameter(_, dtype):
+            return dtype.is_float
+        case Constant(value):
+            return isinstance(value, float)
+        case _:
+            return False
+
+
 def _is_exact(program: Program, whole: int, parameters: Mapping[str, float]) -> bool:
     known: dict[str, _Values] = {}
     for stage in program.plain.stages:
@@ -108,6 +128,9 @@ class _Sizes:
         sizes = [b for b in before if b is not None]
         carry = instruction.carry
         if carry is None:
+            low, high = (0, 0) if dtype.is_float else integer_range(dtype)
+            if to_integer(self.stage, instruction) and sizes[0].most >= min(1 - low, high + 1):
+                return None
             return _held(_made(operator, sizes), dtype, operator)
         start = self.values[carry.init]
         return None if start is None else _held(self.reduced(operator, sizes, start, carry), dtype, operator)

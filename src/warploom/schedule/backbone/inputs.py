@@ -15,7 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warploom.core import DType, f32, integer_range, to_numpy, values_of, words_of
-from warploom.schedule.backbone.nodes import Backbone, Constant, Operator, Region, Result, Role
+from warploom.schedule.backbone.nodes import (
+    Backbone,
+    Carry,
+    Constant,
+    Operand,
+    Operator,
+    Parameter,
+    Position,
+    Region,
+    Result,
+    Role,
+)
 from warploom.schedule.backbone.operators import COMPARING
 
 Array: TypeAlias = NDArray[Any]
@@ -49,7 +60,7 @@ _LONG = 4096
 _MOST_ROWS = 1 << 16
 """Rows of one array that get extremes."""
 _MARKED = 8
-"""One of so many elements is near a constant that the function compares with."""
+"""One of so many elements is at or near a number that the function compares with; in sets of many one of two is at it."""
 
 
 def random_inputs(regions: Iterable[Region], seed: int = 0, places: Mapping[str, int] | None = None) -> dict[str, Array]:
@@ -71,7 +82,7 @@ def inputs_of(
     """Data set `number` of a kind: values of each input, by name, in its shape.
 
     whole: the largest whole number but for the extremes, which are 1 and 2 more. marks: numbers that the function compares with,
-    as `marks_of` gives them; sets but the first have some elements at and around them.
+    as `marks_of` gives them; sets but the first have some elements at and around them, every other one many that are equal.
     """
     is_plain = content is Content.RANDOM and not number
     chance = np.random.default_rng(seed if is_plain else [seed, [*Content].index(content), number])
@@ -136,7 +147,9 @@ def _floats(
         high, low = beyond, (-beyond[0], -beyond[1])
     made, extremes, outermost = np.asarray(made), (high[0], low[0]), (high[1], low[1])
     if number and marks:
-        _mark(made, marks if content is not Content.WHOLE else [m for m in marks if m == int(m) and abs(m) < whole], chance)
+        marks = [m for m in marks if abs(m) <= float(np.finfo(to_numpy(dtype)).max)]
+        own = marks if content is not Content.WHOLE else [m for m in marks if m == int(m) and abs(m) < whole]
+        _mark(made, own, chance, has_many=number % 2 == 1)
     plant(made, number, extremes, outermost)
     if content is Content.SPECIAL:
         plant(made, number + 1, (np.inf, -np.inf), (np.nan, -0.0))
@@ -146,23 +159,29 @@ def _floats(
 def _integers(content: Content, number: int, region: Region, chance: np.random.Generator, marks: Sequence[float]) -> Array:
     dtype = region.dtype
     low, high = integer_range(dtype)
+    marks = [m for m in marks if low <= m <= high and m == int(m)]
     if content is Content.WHOLE and number % 2:
         made = chance.integers(low, high, region.shape, to_numpy(dtype), endpoint=True)
+        _mark(made, marks, chance, has_many=True)
         plant(made, number // 2, (high, low), (high, low))
         return made
     made = random_array(dtype, region.shape, chance)
     if (content, number) == (Content.RANDOM, 0):
         return made
-    _mark(made, [m for m in marks if low < m < high and m == int(m)], chance)
+    _mark(made, marks, chance, has_many=number % 2 == 1)
     plant(made, number, (20, max(low, -20)), (21, max(low, -21)))
     return made
 
 
-def _mark(array: Array, marks: Sequence[float], chance: np.random.Generator) -> None:
-    """Changes some elements to a mark, or one less or more."""
+def _mark(array: Array, marks: Sequence[float], chance: np.random.Generator, *, has_many: bool) -> None:
+    """Changes some elements to a mark, or one less or more; or many of them to marks."""
     if marks and array.size:
-        near = chance.choice(np.asarray(marks), array.shape) + chance.integers(-1, 1, array.shape, endpoint=True)
-        chosen = chance.integers(0, _MARKED, array.shape) == 0
+        near = chance.choice(np.asarray(marks), array.shape)
+        if not has_many:
+            near = near + chance.integers(-1, 1, array.shape, endpoint=True)
+        if np.issubdtype(array.dtype, np.integer):
+            near = near.clip(np.iinfo(array.dtype).min, np.iinfo(array.dtype).max)
+        chosen = chance.integers(0, 2 if has_many else _MARKED, array.shape) == 0
         array[chosen] = near[chosen].astype(array.dtype)
 
 
@@ -219,22 +238,33 @@ def _foremost(length: int) -> list[int]:
     return [p for p in dict.fromkeys(first) if 0 <= p < length]
 
 
-def marks_of(stages: Iterable[Backbone]) -> tuple[float, ...]:
-    """Numbers that the function compares values with, or limits them to, but 0 and infinities."""
-    found: list[float] = []
+def marks_of(stages: Iterable[Backbone], parameters: Mapping[str, float]) -> tuple[float, ...]:
+    """Numbers that the function compares values with, or limits them to, but infinities: constants, scalars, the middle and the
+    end of indices; 1 where it compares values with each other, so that some are equal."""
+    found: set[float] = set()
     for stage in stages:
         for made in stage.instructions:
             if made.operator in COMPARING or made.operator in (Operator.MAX, Operator.MIN):
-                found += [float(v) for o in made.operands if (v := _constant(stage, o)) is not None]
-    return tuple(sorted({v for v in found if v and abs(v) < float("inf")}))
+                numbers = [_numbers(stage, o, parameters) for o in made.operands if not isinstance(o, Carry)]
+                if None in numbers:
+                    found.update(n for one in numbers for n in one or ())
+                if made.operator in COMPARING and numbers == [None, None]:
+                    found.add(1)
+    return tuple(sorted(n for n in found if abs(n) < float("inf")))
 
 
-def _constant(stage: Backbone, operand: object) -> int | float | None:
+def _numbers(stage: Backbone, operand: Operand, parameters: Mapping[str, float]) -> tuple[float, ...] | None:
+    """Values to be met where a value is compared with the operand; None: it is such a value itself."""
     match operand:
         case Constant(value):
-            return value
+            return (value,)
+        case Parameter(name):
+            return (parameters[name],)
+        case Position(index):
+            low, high = index.span(lambda a: stage.axes[a].size - 1)
+            return ((low + high) // 2, high)
         case Result(number) if stage.instructions[number].operator in (Operator.MOVE, Operator.CAST):
-            return _constant(stage, stage.instructions[number].operands[0])
+            return _numbers(stage, stage.instructions[number].operands[0], parameters)
         case _:
             return None
 

@@ -1,12 +1,14 @@
-"""Whether two stages, one after the other, compute what one does: a sum in parts, and the parts added up.
+"""Whether stages, one after the other, compute what others do: reductions in parts, and the parts put together.
 
     whole :=  Y[y] = f(sum of e(y, k) over k)
-    first :=  P[p, y] = sum of e'(p, y, l) over l           then   second :=  Y[y] = f(sum of P[p, y] over p)
+    made  :=  P[p, y] = sum of e'(p, y, l) over l           then   Y[y] = f(sum of P[p, y] over p)
+              or then   Y[y] = f(sum of P[p, y] over p  +  sum of e''(y, t) over t)
 
 Goal: a proof for all contents of the arrays, at the sizes that the backbones have. Every stored value is written out as an
-expression over places in memory; the second stage's loads of P become what the first one stores there; then both expressions
-must be one, where k runs over all values of p and l together. Sums may be taken in another order, which the caller has to allow.
-Non-goals: gathers, reductions other than sums, stages that are equal for other reasons.
+expression over places in memory; loads of what an earlier stage stores become what it stores there; then both expressions
+must be one, where k runs over all values of p and l together, and then over those of t. So are products, maxima and minima. They
+may be taken in another order, which the caller has to allow.
+Non-goals: gathers, running values, stages that are equal for other reasons.
 
 Nothing of `schedule.frontend`, which makes such stages, is used here.
 """
@@ -15,10 +17,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from math import prod
+from dataclasses import dataclass, replace
+from math import inf, prod
 from typing import TypeAlias, assert_never
 
+from warploom.core import DType, integer_range
 from warploom.core.linear import Linear, variable
 from warploom.schedule.backbone.nodes import (
     Access,
@@ -68,51 +71,73 @@ class Applied:
 
 
 @dataclass(frozen=True, slots=True)
-class Sum:
+class Total:
+    """A sum, product, maximum or minimum."""
+
+    operator: str
     over: tuple[Range, ...]
     dtype: str
     operand: Written
 
 
-Written: TypeAlias = Read | Value | Applied | Sum
+Written: TypeAlias = Read | Value | Applied | Total
 
 
 class UnlikeError(Exception):
     """The stages are not seen to be one; the text says why."""
 
 
-def unlike(whole: Backbone, first: Backbone, second: Backbone) -> str | None:
-    """None where `first` and then `second` store what `whole` does; else why that is not seen.
+def unlike(whole: Sequence[Backbone], made: Sequence[Backbone]) -> str | None:
+    """None where the stages of `made` store all that those of `whole` do; else why that is not seen.
 
-    The stages share arrays by name; all that one of them writes and the other reads must be written by `first`.
+    Stages share arrays by name, and run in this order.
     """
     try:
-        _compare(whole, first, second)
+        _compare(whole, made)
     except UnlikeError as error:
         return str(error)
     return None
 
 
-def _compare(whole: Backbone, first: Backbone, second: Backbone) -> None:
-    for stage in (whole, first, second):
+def _compare(whole: Sequence[Backbone], made: Sequence[Backbone]) -> None:
+    for stage in (*whole, *made):
         if not stage.can_reorder and any(i.dtype.is_float for i in stage.instructions):
             raise UnlikeError(f"sums of {stage.name} may not be taken in another order")
         if any(axis.run_time is not None for axis in stage.axes):
             raise UnlikeError(f"{stage.name} has a size that is known at run time")
-    made, wanted, between = _stored(second, "s"), _stored(whole, "w"), _stored(first, "f")
-    if made.region != wanted.region or made.dtype != wanted.dtype:
-        raise UnlikeError(f"{second.name} stores to {made.region}, {whole.name} to {wanted.region}")
-    read = {r.name for r in (*whole.regions, *first.regions) if r.role is Role.INPUT}
-    if between.region in read or made.region in read or between.region == made.region:
-        raise UnlikeError(f"{between.region} or {made.region} is read before it is written")
-    value = _put_together(_at(made, wanted), between, dict(wanted.ranges))
-    if not _same(wanted.value, value):
-        raise UnlikeError(f"what {first.name} and {second.name} store to {made.region} is not seen to be what {whole.name} does")
+    wanted, found = _all_stored(whole, "w"), _all_stored(made, "m")
+    if clobbered := sorted(found.keys() & _inputs(whole) - wanted.keys()):
+        raise UnlikeError(f"{clobbered[0]} is stored to, which is an input")
+    for region, store in wanted.items():
+        if region not in found or found[region].dtype != store.dtype:
+            raise UnlikeError(f"nothing of the same type is stored to {region}")
+        if not _same(store.value, _at(found[region], store)):
+            names = ", ".join(stage.name for stage in made)
+            raise UnlikeError(f"what {names} store to {region} is not seen to be what {', '.join(s.name for s in whole)} store")
+
+
+def _inputs(stages: Sequence[Backbone]) -> set[str]:
+    return {r.name for stage in stages for r in stage.regions if r.role is Role.INPUT}
+
+
+def _all_stored(stages: Sequence[Backbone], prefix: str) -> dict[str, _Stored]:
+    """Values that the stages store, by region, over what the arrays hold before the first of them."""
+    found: dict[str, _Stored] = {}
+    written = [{r.name for r in stage.regions if r.role is Role.OUTPUT} for stage in stages]
+    for number, stage in enumerate(stages):
+        read = _inputs([stage])
+        if late := sorted(read & set[str]().union(*written[number:])):
+            raise UnlikeError(f"{late[0]} is read before it is written")
+        for name, store in _stored(stage, f"{prefix}{number}.").items():
+            if name in found:
+                raise UnlikeError(f"{name} is stored to twice")
+            found[name] = replace(store, value=_put_together(store.value, found, dict(store.ranges)))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """The only store of a stage."""
+    """A store of a stage."""
 
     region: str
     dtype: str
@@ -121,20 +146,22 @@ class _Stored:
     value: Written
 
 
-def _stored(stage: Backbone, prefix: str) -> _Stored:
-    """The value is over the ranges. UnlikeError unless each point of them has a place of its own."""
-    stores = [i for i in stage.instructions if i.operator is Operator.STORE]
-    if len(stores) != 1:
-        raise UnlikeError(f"{stage.name} has {len(stores)} stores")
-    (store,) = stores
-    assert store.access is not None
-    point = {axis: f"{prefix}{axis}" for axis in store.axes}
-    access = _access(stage, store.access, point)
-    ranges = tuple((point[axis], stage.axes[axis].size) for axis in store.axes)
-    if access.edge or not _is_one_to_one(access.place, ranges):
-        raise UnlikeError(f"places that {stage.name} stores to are not seen to differ")
-    value = _Writer(stage, prefix).operand(store.operands[0], store, point)
-    return _Stored(access.region, store.dtype.name, access.place, ranges, value)
+def _stored(stage: Backbone, prefix: str) -> dict[str, _Stored]:
+    """By region; each value is over its ranges. UnlikeError unless each point of them has a place of its own."""
+    found: dict[str, _Stored] = {}
+    writer = _Writer(stage, prefix)
+    for store in (i for i in stage.instructions if i.operator is Operator.STORE):
+        assert store.access is not None
+        point = {axis: f"{prefix}{axis}" for axis in store.axes}
+        access = _access(stage, store.access, point)
+        ranges = tuple((point[axis], stage.axes[axis].size) for axis in store.axes)
+        if access.edge or not _is_one_to_one(access.place, ranges):
+            raise UnlikeError(f"places that {stage.name} stores to are not seen to differ")
+        if access.region in found:
+            raise UnlikeError(f"{access.region} is stored to twice")
+        value = writer.operand(store.operands[0], store, point)
+        found[access.region] = _Stored(access.region, store.dtype.name, access.place, ranges, value)
+    return found
 
 
 def _is_one_to_one(place: Place, ranges: Sequence[Range]) -> bool:
@@ -153,7 +180,7 @@ class _Writer:
     def __init__(self, stage: Backbone, prefix: str) -> None:
         self.stage = stage
         self.prefix = prefix
-        self.sums = 0
+        self.totals = 0
 
     def operand(self, operand: Operand, user: Instruction, point: Mapping[int, str]) -> Written:
         match operand:
@@ -162,7 +189,7 @@ class _Writer:
             case Parameter(name, dtype):
                 return Value("parameter", dtype.name, name)
             case Position(index):
-                return Value("position", user.dtype.name, _over(index, point))
+                return _position(user.dtype.name, _over(index, point))
             case Result(instruction=number):
                 made = self.stage.instructions[number]
                 if reads_running(self.stage.instructions, operand):
@@ -172,13 +199,13 @@ class _Writer:
                 found = self.value(number, {axis: point[axis] for axis in made.kept_axes})
                 return found if made.dtype == user.dtype or user.operator is Operator.CAST else _cast(found, made, user)
             case Carry() | Previous():
-                raise UnlikeError(f"{user.name} of {self.stage.name} is no sum")
+                raise UnlikeError(f"{user.name} of {self.stage.name} is no value of one operator")
 
     def value(self, number: int, point: Mapping[int, str]) -> Written:
         """`point`: the variable of each axis that the value has."""
         made = self.stage.instructions[number]
         if made.carry is not None:
-            return self.sum(made, made.carry, point)
+            return self.total(made, made.carry, point)
         match made.operator:
             case Operator.LOAD:
                 assert made.access is not None
@@ -192,23 +219,48 @@ class _Writer:
                 (operand,) = made.operands
                 source = self.stage.instructions[operand.instruction] if isinstance(operand, Result) else made
                 return _cast(self.operand(operand, made, point), source, made)
+            case Operator.FMA:
+                one, other, summand = (self.operand(o, made, point) for o in made.operands)
+                product = Applied(str(Operator.MUL), made.dtype.name, (one, other))
+                return Applied(str(Operator.ADD), made.dtype.name, (product, summand))
             case _:
                 operands = tuple(self.operand(o, made, point) for o in made.operands)
                 return Applied(str(made.operator), made.dtype.name, operands)
 
-    def sum(self, made: Instruction, carry: Carry, point: Mapping[int, str]) -> Written:
+    def total(self, made: Instruction, carry: Carry, point: Mapping[int, str]) -> Written:
         init = self.stage.instructions[carry.init]
-        is_zero = init.operator is Operator.MOVE and isinstance(init.operands[0], Constant) and init.operands[0].value == 0
+        start = init.operands[0] if init.operator is Operator.MOVE else None
         is_product = made.operator is Operator.FMA and isinstance(made.operands[-1], Carry)
+        operator = Operator.ADD if is_product else made.operator
         others = tuple(o for o in made.operands if not isinstance(o, Carry))
-        if not is_zero or not (is_product or made.operator is Operator.ADD) or len(others) != 1 + is_product:
-            raise UnlikeError(f"{made.name} of {self.stage.name} is no sum from 0 on")
-        self.sums += 1
-        fresh = {axis: f"{self.prefix}{axis}.{self.sums}" for axis in carry.reduced}
+        if not isinstance(start, Constant) or start.value != _neutral(operator, made.dtype) or len(others) != 1 + is_product:
+            raise UnlikeError(f"{made.name} of {self.stage.name} is no sum, product, maximum or minimum of nothing else")
+        self.totals += 1
+        fresh = {axis: f"{self.prefix}{axis}.{self.totals}" for axis in carry.reduced}
         inside = {**point, **fresh}
         operands = tuple(self.operand(o, made, inside) for o in others)
         operand = Applied(str(Operator.MUL), made.dtype.name, operands) if is_product else operands[0]
-        return Sum(tuple((fresh[a], self.stage.axes[a].size) for a in sorted(carry.reduced)), made.dtype.name, operand)
+        over = tuple((fresh[a], self.stage.axes[a].size) for a in sorted(carry.reduced))
+        return Total(str(operator), over, made.dtype.name, operand)
+
+
+def _neutral(operator: Operator, dtype: DType) -> float | None:
+    """The number that changes nothing; None of operators whose order or grouping counts."""
+    match operator:
+        case Operator.ADD:
+            return 0
+        case Operator.MUL:
+            return 1
+        case Operator.MAX:
+            return -inf if dtype.is_float else integer_range(dtype)[0]
+        case Operator.MIN:
+            return inf if dtype.is_float else integer_range(dtype)[1]
+        case _:
+            return None
+
+
+def _position(dtype: str, index: Place) -> Value:
+    return Value("position", dtype, index) if index.terms else Value("constant", dtype, repr(index.constant))
 
 
 def _cast(value: Written, source: Instruction, made: Instruction) -> Written:
@@ -254,22 +306,24 @@ def _matched(made: _Stored, place: Place, sizes: Mapping[str, int]) -> dict[str,
     return found
 
 
-def _put_together(value: Written, between: _Stored, sizes: Mapping[str, int]) -> Written:
-    """Each read of what is between as the value that is stored there; sums of nothing but sums as one. `sizes`: of variables."""
+def _put_together(value: Written, stored: Mapping[str, _Stored], sizes: Mapping[str, int]) -> Written:
+    """Each read of what is stored as the value that is stored there; totals of nothing but totals as one. `sizes`: of
+    variables."""
     match value:
-        case Read(region, dtype, place, edge) if region == between.region:
-            if edge or dtype != between.dtype:
+        case Read(region, dtype, place, edge) if region in stored:
+            store = stored[region]
+            if edge or dtype != store.dtype:
                 raise UnlikeError(f"{region} is not read as it is stored")
-            return _replaced(between.value, _matched(between, place, sizes))
+            return _replaced(store.value, _matched(store, place, sizes))
         case Read() | Value():
             return value
         case Applied(operator, dtype, operands):
-            return Applied(operator, dtype, tuple(_put_together(o, between, sizes) for o in operands))
-        case Sum(over, dtype, operand):
-            inside = _put_together(operand, between, {**sizes, **dict(over)})
-            if isinstance(inside, Sum) and inside.dtype == dtype:
-                return Sum((*over, *inside.over), dtype, inside.operand)
-            return Sum(over, dtype, inside)
+            return Applied(operator, dtype, tuple(_put_together(o, stored, sizes) for o in operands))
+        case Total(operator, over, dtype, operand):
+            inside = _put_together(operand, stored, {**sizes, **dict(over)})
+            if isinstance(inside, Total) and (inside.operator, inside.dtype) == (operator, dtype):
+                return Total(operator, (*over, *inside.over), dtype, inside.operand)
+            return Total(operator, over, dtype, inside)
         case _:
             assert_never(value)
 
@@ -280,12 +334,12 @@ def _replaced(value: Written, by: Mapping[str, Place]) -> Written:
         case Read(region, dtype, place, edge):
             indices = tuple(index.substituted(by) for index in edge[2]) if edge else ()
             return Read(region, dtype, place.substituted(by), (*edge[:2], indices) if edge else ())
-        case Value(kind, dtype, content):
-            return Value(kind, dtype, content.substituted(by) if isinstance(content, Linear) else content)
+        case Value(_, dtype, content):
+            return _position(dtype, content.substituted(by)) if isinstance(content, Linear) else value
         case Applied(operator, dtype, operands):
             return Applied(operator, dtype, tuple(_replaced(o, by) for o in operands))
-        case Sum(over, dtype, operand):
-            return Sum(over, dtype, _replaced(operand, by))
+        case Total(operator, over, dtype, operand):
+            return Total(operator, over, dtype, _replaced(operand, by))
         case _:
             assert_never(value)
 
@@ -294,32 +348,60 @@ def _replaced(value: Written, by: Mapping[str, Place]) -> Written:
 
 
 def _same(wanted: Written, made: Written) -> bool:
-    """Whether both are one expression; a sum over one index may be one over several that count through its values."""
+    """Whether both are one expression; a total over one index may be one over several that count through its values, or two of
+    which one is over its last values."""
     match wanted, made:
-        case Applied(), Applied():
-            is_alike = (wanted.operator, wanted.dtype, len(wanted.operands)) == (made.operator, made.dtype, len(made.operands))
-            return is_alike and all(_same(a, b) for a, b in zip(wanted.operands, made.operands, strict=True))
-        case Sum(), Sum():
-            return wanted.dtype == made.dtype and any(
+        case Total(), Total():
+            return _is_alike(wanted, made) and any(
                 _same(_replaced(wanted.operand, by), made.operand) for by in _counted(wanted.over, made.over)
             )
+        case Total(), Applied(operands=(one, other)) if _is_alike(wanted, made):
+            return any(_is_cut(wanted, *pair, at) for pair in ((one, other), (other, one)) for at in range(len(wanted.over)))
+        case Applied(), Applied():
+            is_alike = _is_alike(wanted, made) and len(wanted.operands) == len(made.operands)
+            return is_alike and all(_same(a, b) for a, b in zip(wanted.operands, made.operands, strict=True))
         case _:
             return wanted == made
 
 
+def _is_alike(wanted: Total | Applied, made: Total | Applied) -> bool:
+    return (wanted.operator, wanted.dtype) == (made.operator, made.dtype)
+
+
+def _is_cut(wanted: Total, first: Written, last: Written, at: int) -> bool:
+    """Whether `first` is the total over the first values of an index, by its position, and `last` that over its last ones."""
+    name, size = wanted.over[at]
+    others = prod(n for position, (_, n) in enumerate(wanted.over) if position != at)
+    begun = 0
+    for piece in (first, last):
+        if not isinstance(piece, Total) or not _is_alike(wanted, piece):
+            piece = Total(wanted.operator, (), wanted.dtype, piece)
+        count, left = divmod(prod(n for _, n in piece.over), others)
+        if left:
+            return False
+        over = tuple((n, count if position == at else m) for position, (n, m) in enumerate(wanted.over))
+        if not any(
+            _same(_replaced(wanted.operand, {**by, name: by[name].shifted(begun)}), piece.operand)
+            for by in _counted(over, piece.over)
+        ):
+            return False
+        begun += count
+    return begun == size
+
+
 def _counted(wanted: Sequence[Range], made: Sequence[Range]) -> Iterator[dict[str, Place]]:
-    """The ways in which the indices of one sum count through those of another: each of its values once."""
-    if len(wanted) == 1:
-        (name, size) = wanted[0]
-        if prod(n for _, n in made) != size:
-            return
-        for order in itertools.permutations(made):
-            place: Place = Linear()
-            step = 1
-            for other, count in order:
-                place, step = place.plus(variable(other), step), step * count
-            yield {name: place}
-    elif len(wanted) == len(made):
-        for order in itertools.permutations(made):
-            if all(a == b for (_, a), (_, b) in zip(wanted, order, strict=True)):
-                yield {name: variable(other) for (name, _), (other, _) in zip(wanted, order, strict=True)}
+    """The ways in which the indices of one total count through those of another: each of its points once."""
+    if not wanted:
+        if not made:
+            yield {}
+        return
+    (name, size), *rest = wanted
+    for number in range(len(made) + 1):
+        for group in itertools.permutations(made, number):
+            if prod(n for _, n in group) == size:
+                place: Place = Linear()
+                step = 1
+                for other, count in group:
+                    place, step = place.plus(variable(other), step), step * count
+                for more in _counted(rest, [r for r in made if r not in group]):
+                    yield {name: place, **more}

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
-from math import prod
+from math import gcd, prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -229,8 +229,9 @@ def repetition(backbone: Backbone, moves: Mapping[str, tuple[int, Sequence[int]]
         if len(widths) != 1 or any(w * next(iter(widths)) != (moves[r.name][0] if r.name in moves else 0) for r, _, w in weights):
             continue
         (width,) = widths
-        firsts = [f for r, a, _ in weights if r.name in moves and (f := _first(r, a, axis, moves[r.name][1])) is not None]
-        if width > 0 and firsts and 0 <= min(firsts) <= backbone.axes[axis].size - width * steps:
+        size = backbone.axes[axis].size
+        firsts = [f for r, a, _ in weights if r.name in moves and (f := _first(r, a, axis, size, moves[r.name][1])) is not None]
+        if width > 0 and firsts and 0 <= min(firsts) <= size - width * steps:
             return Repetition(axis, (min(firsts),), width, steps)
     raise NoWindowError("expected a loop whose steps go along one axis that is summed over")
 
@@ -252,11 +253,14 @@ def _weight(region: Region, access: Access, axis: int) -> int:
     return sum(s * c for s, index in zip(region.strides, access.indices, strict=True) for a, c in index.terms if a == axis)
 
 
-def _first(region: Region, access: Access, axis: int, places: Sequence[int]) -> int | None:
-    """The first point of the axis at these places, where an index of the access is that axis."""
+def _first(region: Region, access: Access, axis: int, size: int, places: Sequence[int]) -> int | None:
+    """The first point of the axis at these places, where an index of the access is that axis, or counts through all of its points
+    before other axes go on."""
     for dimension, index in enumerate(access.indices):
-        if index.terms == ((axis, 1),):
-            return int(_indices(region, np.asarray(places, np.int64))[dimension].min()) - index.constant
+        whole = gcd(*(c for a, c in index.terms if a != axis))
+        if index.coefficient(axis) == 1 and (whole == 0 or whole >= size):
+            found = _indices(region, np.asarray(places, np.int64))[dimension] - index.constant
+            return int((found % whole if whole else found).min())
     return None
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from warploom.core import WORDS
 from warploom.core.linear import Linear
+from warploom.machines import TILE_INSTRUCTIONS, TILE_WORDS
 from warploom.schedule.backbone.build import assemble, extents_of
 from warploom.schedule.backbone.nodes import Access, Axis, Backbone, Operator, Region, Result
 from warploom.schedule.backbone.widened import widened
@@ -17,24 +18,25 @@ CONVERTED_USES = 16
 """Products that use an element of a factor, from which on converting it once costs little beside them."""
 
 
-def in_words(stage: Backbone, elements: Collection[str], slow: Collection[str] = ()) -> Backbone:
+def in_words(stage: Backbone, elements: Collection[str], slow: Collection[str] = (), in_tiles: Collection[str] = ()) -> Backbone:
     """The same kernel in which a sum of products of bytes takes words: its factors are loads of four bytes along the summed
     index, that index is one of words, and its multiply-add adds four products to the total. Integers wrap, so that the order of
     the sum does not matter. Sums in f32 of products of bf16 take words of two, where the kernel lets sums be reordered. Where
     something has another shape, the kernel as it is.
 
     elements: types of factors whose words the machine multiplies. slow: those of them with which it makes fewer products than
-    with their elements, converted: only sums take them that use an element of a factor in fewer than 16 products.
+    with their elements, converted: only sums take them that use an element of a factor in fewer than 16 products, or whose words
+    fill rows of the tile registers that multiply them. in_tiles: names under which Linux lists what these multiply.
     """
     made = widened(stage, elements)
+    of_tiles = {row.rows for row in TILE_INSTRUCTIONS.values() if row.flag in in_tiles}
     for number, total in enumerate(made.instructions):
         if total.operator is not Operator.FMA or total.carry is None or (total.dtype.is_float and not made.can_reorder):
             continue
         loads = _factors(made, number, elements)
-        if any(made.instructions[n].dtype.name in slow for n in loads) and _uses(made, number, loads) >= CONVERTED_USES:
-            continue
+        is_slow = any(made.instructions[n].dtype.name in slow for n in loads) and _uses(made, number, loads) >= CONVERTED_USES
         for axis in sorted(total.carry.reduced, key=lambda axis: _apart(made, axis, loads)) if loads else ():
-            if _fits(made, axis, number, loads):
+            if _fits(made, axis, number, loads) and not (is_slow and not _fills_rows(made, axis, loads, of_tiles)):
                 return stage.remade(_joined(made, axis, loads))
     return stage
 
@@ -50,6 +52,12 @@ def _uses(stage: Backbone, total: int, loads: tuple[int, ...]) -> int:
     """Products that use an element of a factor, of the one that is used less."""
     made = set(stage.instructions[total].axes)
     return min(math.prod(stage.axes[a].size for a in made.difference(stage.instructions[n].axes)) for n in loads)
+
+
+def _fills_rows(stage: Backbone, axis: int, loads: tuple[int, ...], words: Collection[str]) -> bool:
+    """Words along the axis, all of types that tile registers multiply, are whole rows of them."""
+    types = {WORDS[stage.instructions[n].dtype.name].name for n in loads}
+    return types <= set(words) and stage.axes[axis].size % (TILE_WORDS * _elements(stage, loads[0])) == 0
 
 
 def _fits(stage: Backbone, axis: int, total: int, loads: tuple[int, ...]) -> bool:

@@ -40,11 +40,12 @@ class Bound:
         self.space = space
         self.target = target or space.target
         backbone = space.backbone
+        rounds = {t.second.region: t.loops for t in space.twins}
         self.stagings = tuple(
             Staging(
                 t.region, t.producer, t.consumer, t.store, t.load,
                 tuple((pair.extent, pair.store, pair.load) for pair in t.pairs),
-                backbone.instructions[t.producer].dtype.size_bytes,
+                backbone.instructions[t.producer].dtype.size_bytes, rounds.get(t.region),
             )
             for t in space.temporaries
         )  # fmt: skip

@@ -136,7 +136,8 @@ def share_equal(problem: Problem, view: View, leader: int, usage: Floats) -> Non
         for resource in range(usage.shape[2]):
             least_used = usage[leader, level, resource]
             for n in range(first, last):
-                least_used = min(least_used, usage[problem.members[n], level, resource])
+                if view.active[problem.members[n]]:
+                    least_used = min(least_used, usage[problem.members[n], level, resource])
             for n in range(first, last):
                 usage[problem.members[n], level, resource] = 0.0
             usage[leader, level, resource] = least_used * count

@@ -160,6 +160,12 @@ class Problem(NamedTuple):
     of_warps: Masks
     """By instruction: sums of products that whole warps may make, and loads of their factors from temporaries, which then are
     fewer than the nest says."""
+    shared_put: Ints
+    """By instruction: of the load and the store that fill a tile which the tile of another sum may serve for, that store; else
+    -1."""
+    first_rounds: Ints
+    second_rounds: Ints
+    """By instruction: statements of the loops, of that sum and of its own, that are one where it does; else -1."""
 
 
 class View(NamedTuple):

@@ -62,9 +62,11 @@ class Positions(NamedTuple):
 
 
 @compiled
-def read(positions: Positions, domains: Domains, members: Bytes, bounds: Ints, view: View, grid: Floats) -> None:
-    """Overwrites the view with what a candidate's arrays say. Loops of copies that all threads may share out are whatever makes
-    them fast."""
+def read(
+    positions: Positions, problem: Problem, domains: Domains, members: Bytes, bounds: Ints, view: View, grid: Floats
+) -> None:
+    """Overwrites the view with what a candidate's arrays say. What fills a tile counts as absent where another tile may serve;
+    loops of copies that all threads may share out are whatever makes them fast."""
     for i in range(positions.member.shape[0]):
         if positions.member[i] >= 0:
             view.active[i] = 1 if members[positions.member[i]] == MEMBER_STATE else 0
@@ -117,6 +119,13 @@ def read(positions: Positions, domains: Domains, members: Bytes, bounds: Ints, v
             view.space[r] = domains[positions.space[r]]
         if positions.stages[r] >= 0:
             view.pipelined[r] = 1 if domains[positions.stages[r]] != 1 else 0
+    for i in range(problem.shared_put.shape[0]):
+        put = problem.shared_put[i]
+        if put >= 0:
+            if view.order[problem.first_rounds[i], problem.second_rounds[i]] & MERGED and view.possible[put]:
+                view.active[i] = 0
+            elif positions.member[i] < 0:
+                view.active[i] = 1
     grid[SHARED_BYTES] = max(0, bounds[0, positions.shared]) if positions.shared >= 0 else 0.0
 
 
@@ -154,7 +163,7 @@ def bound_of(
     bounds: Ints,
 ) -> float:
     """Nanoseconds; infinite where no completion is left."""
-    read(positions, domains, members, bounds, view, scratch.grid)
+    read(positions, problem, domains, members, bounds, view, scratch.grid)
     if not tie(problem, positions, view):
         return np.inf
     return evaluate(problem, figures, view, scratch)

@@ -62,6 +62,8 @@ class Staging:
     pairs: tuple[tuple[int, int, int], ...]
     """(extent, dim statement of the store, dim statement of the load)."""
     element_bytes: int
+    rounds: tuple[int, int] | None = None
+    """Statements of two loops which, where they are one, another temporary serves for this one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +123,12 @@ def tables(backbone: Backbone, target: Target, stagings: Sequence[Staging] = ())
     leaves_out = target.rates.kept_registers > 0
     of_matrices = _of_matrices(backbone, every, target)
     in_tiles = tiled_sums(backbone, target.tiles)
+    fills = {
+        n: (put, staging.rounds)
+        for put, staging in zip(range(len(backbone.instructions), len(every), 2), stagings, strict=True)
+        if staging.rounds is not None
+        for n in (staging.producer, put)
+    }
     factors = {source for total in in_tiles for source in every[total].sources}
     product_lanes = dict(target.rates.product_lanes)
 
@@ -178,6 +186,9 @@ def tables(backbone: Backbone, target: Target, stagings: Sequence[Staging] = ())
         compulsory_written=written,
         of_warps=np.array(_of_warps(backbone, every, of_matrices), np.uint8),
         is_temporary=np.array([n >= len(backbone.regions) for n in range(regions)], np.uint8),
+        shared_put=_ints([fills[n][0] if n in fills else -1 for n in range(len(every))]),
+        first_rounds=_ints([fills[n][1][0] if n in fills else -1 for n in range(len(every))]),
+        second_rounds=_ints([fills[n][1][1] if n in fills else -1 for n in range(len(every))]),
     )
 
 

@@ -32,8 +32,9 @@ _FETCH = 0.25
 """Multiply-adds whose time a vector from the second cache takes, beyond what passes beside them."""
 _KEPT_STEPS = (8, 1), (4, 2), (8, 2), (16, 1)
 """Rows that are added to kept totals at once, by vectors next to each other."""
-_IN_TILES = [(TILE_ROWS, 4), (TILE_ROWS, 2), (TILE_ROWS, 1)]
-"""Rows and vectors of sums in tile registers: one tile of rows by several of columns."""
+_IN_TILES = [(2 * TILE_ROWS, 2), (TILE_ROWS, 4), (TILE_ROWS, 2), (TILE_ROWS, 1)]
+"""Rows and vectors of sums in tile registers: two tiles of rows by two of columns, which need the fewest loads for a product, or
+one by several."""
 _IN_LINE = ((1, 4), (2, 4))
 """Rows and vectors of sums along the lanes: one row at a time streams, but rows that are a power of two apart meet in few sets of
 a cache."""
@@ -59,7 +60,8 @@ def core_habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ..
     dots = () if symmetry is not None else dots_habits(objects, target)
     first = (*across, *dots)
     is_plain = symmetry is None and not is_tiled
-    others = (_panels(objects, target) if is_plain else []) or _ways(objects, target, tiles)
+    panels = _panels(objects, target) if is_plain else _ways(objects, target, tiles, _Sum.packed) if is_tiled else []
+    others = panels or _ways(objects, target, tiles)
     ways = [(*start, *way) for way in (*first, *others[: _WAYS - len(first)])]
     if symmetry is not None:  # a small one is faster whole, and compiles sooner
         whole = _ways(objects, target, _tiles(target, target.reserved_registers))[:1]
@@ -267,7 +269,9 @@ class _Sum:
             elif extent.axis == self.lanes and extent.level == last - 1 and last > 1:
                 yield "size", (number,), str(self.vectors)
             elif extent.level == last and last > 0 and extent.axis in self._written_out and not self.is_across:
-                yield "size", (number,), str(self.rows)
+                yield "size", (number,), str(min(self.rows, TILE_ROWS) if self.is_tiled else self.rows)
+            elif self._is_beside_tiles(extent.axis, extent.level):
+                yield "size", (number,), str(self.rows // TILE_ROWS)
             elif self.is_tiled and extent.axis in self.reduced and extent.level == last > 0:
                 yield "size", (number,), "|".join(str(n) for n in extent.sizes if n % TILE_WORDS == 0)
             elif self.passes_again and extent.axis in self.results and 0 < extent.level < last:
@@ -319,6 +323,10 @@ class _Sum:
                 for statement in operation.loops:
                     if not self.loop[statement].is_reduction and (kind := self._kind(statement)) is not None:
                         yield "dim_kind", (statement,), kind
+
+    def _is_beside_tiles(self, axis: int, level: int) -> bool:
+        """A level of rows that steps from one tile to the next, all of them in tile registers."""
+        return self.is_tiled and self.rows > TILE_ROWS and axis == self.below and level == self.levels[axis] - 2 > 0
 
     def _is_row_of_tiles(self, temporary: Temporary) -> bool:
         """A factor whose words lie along a sum in tiles: they are loaded as they lie in memory."""
@@ -490,6 +498,8 @@ class _Sum:
                     yield "order", (producer, loop.statement), "BEFORE"
         if along is not None and (self.is_halved or self.is_packed):
             yield from self._as_it_lies(temporary, along)
+            if self.is_tiled:
+                yield from self._turned(temporary, along)
         number = self.objects.temporaries.index(temporary)
         pairs = zip(temporary.pairs, self.objects.pairs_of(number), strict=True)
         levels = ((self.loop[p.store].axis, self.loop[p.store].level, n) for p, n in pairs)
@@ -497,6 +507,22 @@ class _Sum:
         ordered = sorted(levels, key=lambda x: (x[0] == along and x[1] >= inner, x[0] != along, x[1]))
         for first, second in combinations([n for *_, n in ordered], 2):
             yield "layout", (first, second), "OUTER"
+
+    def _turned(self, temporary: Temporary, along: int) -> Iterator[Habit]:
+        """A copy of words that lie in line along the sum goes along it, of as many lines as it has next to each other: blocks
+        that are turned in registers (`schedule.cpu.columns`)."""
+        operation = self.objects.operations[temporary.producer]
+        access = self.objects.backbone.instructions[operation.instruction].access
+        loops = [self.loop[s] for s in operation.loops]
+        steps = [x for x in loops if x.axis in self.reduced and self.objects.stride(access, x.axis) == 1]
+        lanes = [x for x in loops if x.axis == along and x.level == self.levels[along] - 1]
+        if steps:
+            yield from (("dim_kind", (x.statement,), "UNROLL") for x in lanes)
+        for step in steps:
+            yield "dim_kind", (step.statement,), "LOOP"
+            yield from (("order", (step.statement, x.statement), "OUTER") for x in lanes)
+            around = (x for x in loops if x.axis == along and x.level > 0 and x not in lanes)
+            yield from (("order", (x.statement, step.statement), "OUTER") for x in around)
 
     def _as_it_lies(self, temporary: Temporary, along: int) -> Iterator[Habit]:
         """A copy of an operand whose neighbours lie along this axis goes along it, in vectors."""
@@ -518,7 +544,8 @@ class _Sum:
         if loop.axis == self.lanes:
             return "VECTOR" if loop.level == last else "UNROLL" if loop.level == last - 1 and last > 1 else None
         if loop.axis == self.below or (self.is_across and loop.axis in self.results):
-            return "UNROLL" if loop.level == last and last > 0 else None
+            is_row = loop.level == last and last > 0
+            return "UNROLL" if is_row or self._is_beside_tiles(loop.axis, loop.level) else None
         if self.keeps and loop.axis in self.reduced:
             return "UNROLL" if loop.level == last else "LOOP"
         return "LOOP" if loop.axis in self.reduced and loop.level == last else None

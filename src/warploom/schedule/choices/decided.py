@@ -47,6 +47,16 @@ class Temporary:
     """One per level of each mapped axis."""
 
 
+@dataclass(frozen=True, slots=True)
+class Twins:
+    """Two temporaries that hold the same where two loops are one: then the second is not needed."""
+
+    first: Temporary
+    second: Temporary
+    loops: tuple[int, int]
+    """Outermost loops of both consumers over what they sum (statements)."""
+
+
 class Decided(Protocol):
     """One value for every choice. Names of values are those of the space, in capitals."""
 
@@ -70,6 +80,10 @@ class Decided(Protocol):
 
     def temporaries(self) -> Sequence[Temporary]:
         """The active ones only."""
+        ...
+
+    def twins(self) -> Sequence[Twins]:
+        """Pairs of temporaries of which one may do."""
         ...
 
     def order(self, first: int, second: int) -> str:
@@ -149,6 +163,7 @@ class Table:
     mappings: Mapping[tuple[int, int], str] = field(default_factory=dict[tuple[int, int], str])
     """Mappings; a pair may be given in either direction; NOT_THREADS where missing."""
     arrays: tuple[Temporary, ...] = ()
+    pairs_of_tiles: tuple[Twins, ...] = ()
     spaces: Mapping[int, str] = field(default_factory=dict[int, str])
     """Spaces by region; temporaries are SHARED, others GLOBAL where missing."""
     caches: Mapping[int, str] = field(default_factory=dict[int, str])
@@ -168,6 +183,9 @@ class Table:
 
     def temporaries(self) -> Sequence[Temporary]:
         return self.arrays
+
+    def twins(self) -> Sequence[Twins]:
+        return self.pairs_of_tiles
 
     def fetching(self) -> str:
         return str(self.fetched_ahead)

@@ -12,16 +12,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations, pairwise, product
 
 from warploom.machines import WIDEST_BYTES, MatrixInstruction
 from warploom.schedule.backbone import Access, Backbone, Operator, followers, matrix_of
-from warploom.schedule.choices.decided import Temporary
+from warploom.schedule.choices.decided import Temporary, Twins
 from warploom.schedule.choices.habits_one_pass import WAYS, OnePass
 from warploom.schedule.choices.habits_one_pass_matrices import MATRIX_WAYS, OnePassMatrices
+from warploom.schedule.choices.habits_reductions import WAYS as THREADS
+from warploom.schedule.choices.habits_reductions import Reductions
 from warploom.schedule.choices.habits_windows import WAYS as WAYS_OF_WINDOWS
 from warploom.schedule.choices.habits_windows import Windows
 from warploom.schedule.choices.objects import Habit, Objects, Operation, mapped_alike
+from warploom.schedule.choices.twins import twins_of
 from warploom.schedule.choices.windows import windowed_regions
 from warploom.schedule.targets import Target
 
@@ -37,29 +40,34 @@ def habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ...]:
         return tuple(tuple(dict.fromkeys(one.habits())) for one in passes)
     found: list[tuple[Habit, ...]] = []
     matrices = {o.statement: on for o in objects.sums if (on := _matrix_of(objects, o)) is not None}
-    together = _WAYS_OF_GROUPS if len(matrices) == 1 and _has_groups(next(iter(matrices.values())), target) else ()
+    together = _WAYS_OF_GROUPS if matrices and all(_has_groups(on, target) for on in matrices.values()) else ()
     ways = (*together, *_MATRIX_WAYS, _OF_FEW_BLOCKS if _results(objects) < _MANY_RESULTS else _OF_MANY_BLOCKS)
-    for number, way in enumerate(ways if matrices else _MATRIX_WAYS):
-        every = [
-            MatrixTiles(objects, o, on, way, target.shared_bytes)
-            if (on := matrices.get(o.statement))
-            else Tiles(objects, o, is_tall=number > 0)
-            for o in objects.sums
-        ]
-        if any(isinstance(tiles, MatrixTiles) and not tiles.fits for tiles in every):
-            continue
-        found.append(tuple(dict.fromkeys((*_one_after_the_other(every), *(h for tiles in every for h in tiles.habits())))))
+    twins = twins_of(objects)
+    for shared in (twins, ()) if twins else ((),):
+        for number, way in enumerate(ways if matrices else _TILE_WAYS):
+            every = [
+                MatrixTiles(objects, o, on, way, target.shared_bytes, shared)
+                if isinstance(way, _MatrixWay) and (on := matrices.get(o.statement))
+                else Tiles(objects, o, way if isinstance(way, _TileWay) else _TILE_WAYS[number > 0])
+                for o in objects.sums
+            ]
+            if any(isinstance(tiles, MatrixTiles) and not tiles.fits for tiles in every):
+                continue
+            order = _in_one_loop(every) if shared else _one_after_the_other(every)
+            found.append(tuple(dict.fromkeys((*order, *(h for tiles in every for h in tiles.habits())))))
     windows = windowed_regions(objects.backbone)
     if windows:
         ways = [Windows(objects, windows, way, target.max_unroll) for way in WAYS_OF_WINDOWS]
         found = [*(tuple(dict.fromkeys(way.habits())) for way in ways), *found]
     if not any(found):
         found = [tuple(dict.fromkeys(Rows(objects, *way).habits())) for way in _SHARES_OF_ROWS]
+    if not any(found):
+        found = [tuple(dict.fromkeys(Reductions(objects, threads).habits())) for threads in THREADS]
     return tuple(way for way in dict.fromkeys(found) if way)
 
 
 def _has_groups(on: MatrixInstruction, target: Target) -> bool:
-    """Whether groups of warps multiply such factors; tiles as large as theirs leave room for the sums of one product."""
+    """Whether groups of warps multiply such factors."""
     return on.has_groups and on.factor in target.group_matrices
 
 
@@ -81,6 +89,21 @@ def _one_after_the_other(sums: Sequence[Tiles]) -> Iterator[Habit]:
                         yield "order", (first, second), "BEFORE"
 
 
+def _in_one_loop(sums: Sequence[Tiles]) -> Iterator[Habit]:
+    """Products whose outermost loops are one, in each round of which all copy ahead and multiply, one after the other."""
+    products = [tiles for tiles in sums if tiles.is_product]
+    for one, other in combinations(products, 2):
+        for first, second in zip(one.rounds(), other.rounds(), strict=True):
+            yield "order", (first, second), "MERGED"
+        for mine, its in product(one.steps(), other.steps()):
+            for statement in its.loops:
+                if other.loop[statement].level:
+                    yield "order", (mine.statement, statement), "BEFORE|AFTER"
+            for statement in mine.loops:
+                if one.loop[statement].level:
+                    yield "order", (its.statement, statement), "BEFORE|AFTER"
+
+
 def _results(objects: Objects) -> int:
     """Results of the kernel, those of several sums together."""
     summed = {x.axis for x in objects.loops if x.is_reduction}
@@ -95,15 +118,26 @@ def _matrix_of(objects: Objects, total: Operation) -> MatrixInstruction | None:
     return on if on is not None and {(8,), (2,)} <= set(axes.values()) else None
 
 
+@dataclass(frozen=True, slots=True)
+class _TileWay:
+    is_tall: bool = False
+    """Twice as many results of a thread along the axis without vectors, 8 threads along it and 8 along the other. So fewer loads
+    make a product, which matters where shared memory is small or its loads are as slow as arithmetic. Where threads copy along
+    their loops, tiles are not copied ahead, so that more blocks fit."""
+    spread: int = 0
+    """All threads share out each copy of a slice, whatever their loops are, with so many of them along the fastest axis."""
+
+
+_TILE_WAYS = (_TileWay(), _TileWay(is_tall=True), _TileWay(is_tall=True, spread=8), _TileWay(is_tall=True, spread=16))
+_SLICE = 16
+"""Length of a slice of the sum that all threads share out."""
+
+
 class Tiles:
     """Habits of one sum."""
 
-    def __init__(self, objects: Objects, total: Operation, *, is_tall: bool = False) -> None:
-        self.objects, self.total = objects, total
-        self.is_tall = is_tall
-        """Twice as many results of a thread along the axis without vectors, and tiles that are not copied ahead, of blocks of 64
-        threads, so that more of them fit. So fewer loads make a product, which matters where shared memory is small or its loads
-        are as slow as arithmetic."""
+    def __init__(self, objects: Objects, total: Operation, way: _TileWay) -> None:
+        self.objects, self.total, self.way = objects, total, way
         self.backbone: Backbone = objects.backbone
         self.loop = {x.statement: x for x in objects.loops}
         self.operation = {o.statement: o for o in objects.operations}
@@ -121,6 +155,13 @@ class Tiles:
     def rounds(self) -> list[int]:
         """The outermost loops over what is summed."""
         return [s for s in self.total.loops if self.loop[s].is_reduction and self.loop[s].level == 0]
+
+    def steps(self) -> list[Operation]:
+        """The sum, the loads of its factors, and what puts them into tiles and gets them from there."""
+        regions = {t.region for t in self.staged}
+        numbers = {n for n, t in enumerate(self.objects.temporaries) if t.region in regions}
+        moves = [o for o in self.objects.operations if o.temporary in numbers]
+        return [self.total, *(self.operation[t.producer] for t in self.staged), *moves]
 
     def habits(self) -> Iterator[Habit]:
         if not self.is_product:
@@ -156,7 +197,7 @@ class Tiles:
         return "THREAD" if loop.level == (2 if levels > 3 else 1) else "UNROLL"
 
     def copied(self, temporary: Temporary, threads: list[int]) -> Iterator[Habit]:
-        """Threads copy along the loops that they share out anyway; a level that is none of those takes part of the slice."""
+        """The tile is copied by threads, ahead, and permuted."""
         producer = self.operation[temporary.producer]
         loads = {self.loop[s].extent: s for s in producer.loops}
         outside = {e for e, s in self.own.items() if self.loop[s].level == 0}
@@ -167,29 +208,37 @@ class Tiles:
             if extent not in outside:
                 yield "order", (statement, self.own[extent]), "BEFORE"
         vector = self.vector_of(temporary)
+        if self.way.spread:
+            yield "spread", (temporary.region,), "YES"
         if vector is not None:
             pair = next(p for p in temporary.pairs if p.extent == self.loop[vector].extent)
-            for statement in (vector, pair.store, pair.load):
+            for statement in (pair.load,) if self.way.spread else (vector, pair.store, pair.load):
                 yield "dim_kind", (statement,), "VECTOR"
+        if not self.way.spread:
+            inside = {e: s for e, s in loads.items() if e not in outside}
+            yield from self._along_loops(inside, threads, vector)
+        access = self.backbone.instructions[temporary.producer].access
+        if access is not None:
+            yield "mem_space", (access.region,), "GLOBAL"
+        yield "cache", (producer.statement,), "L2"
+        yield "stages", (temporary.region,), "1" if self.way.is_tall and not self.way.spread else "2"
+        yield "swizzle", (temporary.region,), "PERMUTED"
+
+    def _along_loops(self, loads: Mapping[int, int], threads: list[int], vector: int | None) -> Iterator[Habit]:
+        """Threads copy along the loops that they share out anyway; a level that is none of those takes part of the slice."""
         free = list(threads)
         for extent, statement in loads.items():
             if self.own[extent] in free:
                 free.remove(self.own[extent])
                 yield "dim_kind", (statement,), "THREAD"
                 yield "thread_mapping", (statement, self.own[extent]), "MAPPED"
-        slices = [s for e, s in loads.items() if self.loop[self.own[e]].is_reduction and e not in outside and s != vector]
+        slices = [s for e, s in loads.items() if self.loop[self.own[e]].is_reduction and s != vector]
         for statement, level in zip(list(slices), free, strict=False):
             yield "dim_kind", (statement,), "THREAD"
             yield "thread_mapping", (statement, level), "MAPPED"
-        for extent, statement in loads.items():
-            if extent not in outside and statement != vector:
+        for statement in loads.values():
+            if statement != vector:
                 yield "dim_kind", (statement,), "UNROLL"
-        access = self.backbone.instructions[temporary.producer].access
-        if access is not None:
-            yield "mem_space", (access.region,), "GLOBAL"
-        yield "cache", (producer.statement,), "L2"
-        yield "stages", (temporary.region,), "1" if self.is_tall else "2"
-        yield "swizzle", (temporary.region,), "PERMUTED"
 
     def _apart(self) -> Iterator[Habit]:
         """Nests of threads stand one after the other: those of each load, each store to a tile, each read of one, the sum."""
@@ -213,15 +262,18 @@ class Tiles:
     def sizes(self) -> Iterator[Habit]:
         """Vectors as wide as they may be, and `_RESULTS` results of a thread along each axis that threads share out, or twice as
         many."""
-        along = 2 * _RESULTS if self.is_tall else _RESULTS
+        along = 2 * _RESULTS if self.way.is_tall else _RESULTS
         lanes = max(1, WIDEST_BYTES // self.backbone.instructions[self.total.instruction].dtype.size_bytes)
         vectors = {self.loop[v].extent for t in self.staged if (v := self.vector_of(t)) is not None}
         for extent in sorted(vectors):
             yield "size", (extent,), str(lanes)
+        fastest = next(iter(self.threads()), None)
         for statement, kind in self.kinds.items():
             loop = self.loop[statement]
-            if kind == "THREAD" and self.is_tall:
-                yield "size", (loop.extent,), str(_RESULTS)
+            if kind == "THREAD" and self.way.is_tall:
+                yield "size", (loop.extent,), str(self.way.spread if self.way.spread and statement == fastest else _RESULTS)
+            elif kind == "LOOP" and self.way.spread and loop.level:
+                yield "size", (loop.extent,), str(_SLICE // lanes)
             elif kind == "UNROLL" and not loop.is_reduction and loop.extent not in vectors and loop.level:
                 has_vector = any(self.backbone.extents[v].axis == loop.axis for v in vectors)
                 yield "size", (loop.extent,), str(_RESULTS // lanes if has_vector else along)
@@ -334,16 +386,26 @@ class MatrixTiles(Tiles):
     tiles in vectors of 16 bytes, so that neighbours are next to each other in memory and all of them take part.
     """
 
-    def __init__(self, objects: Objects, total: Operation, on: MatrixInstruction, way: _MatrixWay, shared_bytes: int) -> None:
+    def __init__(
+        self,
+        objects: Objects,
+        total: Operation,
+        on: MatrixInstruction,
+        way: _MatrixWay,
+        shared_bytes: int,
+        twins: Sequence[Twins] = (),
+    ) -> None:
+        """twins: of the factors that sums in one loop share."""
+        super().__init__(objects, total, _TileWay())
         self.on = on
-        self.way = way
+        self.left_out = {t.second.region for t in twins}
+        self.shape = way
         self.shared_bytes = shared_bytes
-        super().__init__(objects, total)
 
     @property
     def fits(self) -> bool:
         """Whether the way is one for these factors: groups of warps take those that lie along the summed index."""
-        return self.way.swizzle == "PERMUTED" or all(self._lies_along_sum(t) for t in self.staged)
+        return self.shape.swizzle == "PERMUTED" or all(self._lies_along_sum(t) for t in self.staged)
 
     def _lies_along_sum(self, temporary: Temporary) -> bool:
         """Whether it is copied in vectors along the summed index."""
@@ -381,7 +443,7 @@ class MatrixTiles(Tiles):
             pair = next(p for p in temporary.pairs if p.extent == self.loop[vector].extent)
             for statement in (vector, pair.store):
                 yield "dim_kind", (statement,), "VECTOR"
-        table = {**self.way.copied, **_SCATTERED}
+        table = {**self.shape.copied, **_SCATTERED}
         own = {self.role(e): s for e, s in self.own.items()}
         for extent, statement in loads.items():
             level = table.get((along, self.role(extent)))
@@ -393,8 +455,8 @@ class MatrixTiles(Tiles):
                 yield "dim_kind", (statement,), "THREAD"
                 yield "thread_mapping", (statement, own[level]), "MAPPED"
         yield "cache", (producer.statement,), "L2"
-        yield "stages", (temporary.region,), str(self.copies()[temporary.region])
-        yield "swizzle", (temporary.region,), self.way.swizzle
+        yield "stages", (temporary.region,), str(self.copies().get(temporary.region, _COPIES))
+        yield "swizzle", (temporary.region,), self.shape.swizzle
 
     def others(self) -> Iterator[Habit]:
         """Habits that operate on the results, and load what that needs, in the threads and registers that hold the results."""
@@ -413,10 +475,11 @@ class MatrixTiles(Tiles):
     def copies(self) -> dict[int, int]:
         """Copies of the tile of each region, those of the kernel's other sums among them: three, two of each tile of the sum with
         the largest ones where shared memory has no room for more, since a loop fills all of its tiles as far ahead."""
-        each = {t.region: self._tile_bytes(t) for t in self._tiles()}
+        tiles = [t for t in self._tiles() if t.region not in self.left_out]
+        each = {t.region: self._tile_bytes(t) for t in tiles}
         found = dict.fromkeys(each, _COPIES)
         of_sum: dict[int, list[int]] = {}
-        for tile in self._tiles():
+        for tile in tiles:
             of_sum.setdefault(tile.consumer, []).append(tile.region)
         for regions in sorted(of_sum.values(), key=lambda regions: sum(map(each.__getitem__, regions)), reverse=True):
             if sum(each[r] * n for r, n in found.items()) > self.shared_bytes:
@@ -436,9 +499,9 @@ class MatrixTiles(Tiles):
 
     def _wanted(self) -> Mapping[str, str]:
         """Sizes by role; sums of one kernel, whose totals all stay in registers, take fewer columns each."""
-        wanted = {**self.way.sizes, **_WIDE_SIZES} if self.on.factor_bytes > 4 else dict(self.way.sizes)
+        wanted = {**self.shape.sizes, **_WIDE_SIZES} if self.on.factor_bytes > 4 else dict(self.shape.sizes)
         if len(self.objects.sums) > 1:
-            wanted |= {"y1": "1"} if wanted["y1"] != "1" else {"y2": str(int(wanted["y2"]) // 2)}
+            wanted |= {"y1": str(int(wanted["y1"]) // 2)} if wanted["y1"] != "1" else {"y2": str(int(wanted["y2"]) // 2)}
         return wanted
 
     def sizes(self) -> Iterator[Habit]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from warploom.core import WORDS
 from warploom.schedule.backbone import Instruction, Operator, Result
 from warploom.schedule.choices.objects import Habit, Objects, Operation
 from warploom.schedule.targets import Target
@@ -55,7 +56,7 @@ class _Dots:
             and self.columns is not None
             and rows
             and is_in_line
-            and product.dtype.is_float
+            and (product.dtype.is_float or all(i.dtype in WORDS.values() for i in factors))
             and self.width in self._sizes(self.summed)
             and few * self.width <= backbone.axes[self.summed].size
         )

@@ -26,6 +26,7 @@ from warploom.schedule.choices.features import Features
 from warploom.schedule.choices.kept_totals import facts_of_kept_totals, results_of, totals_of
 from warploom.schedule.choices.objects import Loop, Objects, Operation
 from warploom.schedule.choices.shared_sums import facts_of_shared_sums, shared_sums
+from warploom.schedule.choices.twins import twins_of
 from warploom.schedule.choices.windows import windowed_regions
 from warploom.schedule.nest import Cache
 from warploom.schedule.targets import Target
@@ -97,6 +98,7 @@ class _Inputs:
             "Layers": [(t, n) for t in temporaries for n in ((1, 2, 3) if self.features.pipelines else ())],
             "Dimensions": [(t.region, n) for k, t in enumerate(objects.temporaries) for n in objects.pairs_of(k)],
         }
+        twins = {t.second.region: t.loops for t in twins_of(objects) if self.target.has_threads}
         vectors = {s: self._lanes(x, of[x.owner]) for s, x in loops.items()}
         lowerings = self._lowerings(sets)
         reserved = {member for lowering in lowerings.values() for member in lowering.members}
@@ -119,6 +121,7 @@ class _Inputs:
             **{f"is_layer_{n}": frozenset((t, n) for t in temporaries) for n in (1, 2, 3)},
             **{f"has_pair_{n}": frozenset(t for t in temporaries if n < len(pairs_of[t])) for n in range(MOST_LOOPS)},
             "can_pipeline": frozenset(t.region for t in objects.temporaries if self._can_pipeline(t)),
+            "has_twin": frozenset(twins),
             "can_prefetch": frozenset[int]([0] if self._is_far() and not run_time_sizes(backbone) else []),
             "can_mirror": frozenset[int]([] if self.target.has_threads or symmetry_of(backbone) is None else [0]),
             "can_swizzle": frozenset(t.region for t in objects.temporaries if self.target.has_threads and len(t.pairs) > 1),
@@ -145,6 +148,8 @@ class _Inputs:
             **{
                 f"target_{n}": {t: objects.pairs[_nth(p, n, p[0])].target for t, p in pairs_of.items()} for n in range(MOST_LOOPS)
             },
+            "rounds_of_twin": {t: twins[t][0] if t in twins else objects.pairs[p[0]].source for t, p in pairs_of.items()},
+            "own_rounds": {t: twins[t][1] if t in twins else objects.pairs[p[0]].target for t, p in pairs_of.items()},
             "results_of": {**results_of(objects)} if flavour.keeps_totals else {},
             "outermost": {e.axis: n for n, e in enumerate(backbone.extents) if e.level == 0},
         }

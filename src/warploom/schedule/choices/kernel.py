@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from warploom.core import Diagnostic, UserError
 from warploom.schedule.backbone import Backbone, Operator, tiled_sums
 from warploom.schedule.choices.core_habits import core_habits
-from warploom.schedule.choices.decided import Temporary
+from warploom.schedule.choices.decided import Temporary, Twins
 from warploom.schedule.choices.description import ORDERS, SEQUENTIAL
 from warploom.schedule.choices.features import Features
 from warploom.schedule.choices.habits import habits
@@ -22,6 +22,7 @@ from warploom.schedule.choices.lower_candidate import lower_candidate
 from warploom.schedule.choices.names import SORTS, Names, names_of
 from warploom.schedule.choices.objects import Objects, objects_of
 from warploom.schedule.choices.refusal import Given, refusal
+from warploom.schedule.choices.twins import twins_of
 from warploom.schedule.nest import Nest
 from warploom.schedule.targets import Target
 from warploom.solve.space import Candidate, Instance
@@ -70,6 +71,9 @@ class KernelSpace:
         self.names: Names = names_of(self.objects)
         self.instance: Instance = instance_of(self.objects, target, self.features)
         self.temporaries: tuple[Temporary, ...] = self.objects.temporaries
+        self.twins: tuple[Twins, ...] = (
+            twins_of(self.objects) if target.has_threads and "same_tile" in self.instance.space.choices else ()
+        )
         self.static_dims = frozenset(
             x.statement
             for x in self.objects.loops

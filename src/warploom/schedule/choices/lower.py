@@ -12,7 +12,7 @@ Source: Beaugnon et al., On the Representation of Partially Specified Implementa
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count
 
@@ -29,7 +29,7 @@ from warploom.schedule.backbone import (
     run_time_values,
     symmetry_of,
 )
-from warploom.schedule.choices.decided import Decided
+from warploom.schedule.choices.decided import Decided, LoweringError
 from warploom.schedule.choices.lower_direction import backward
 from warploom.schedule.choices.lower_hardware import assign_hardware, only_first_threads
 from warploom.schedule.choices.lower_kept import Kept
@@ -43,6 +43,7 @@ from warploom.schedule.choices.lower_prefetch import fetching
 from warploom.schedule.choices.lower_spread import spread
 from warploom.schedule.choices.lower_swizzle import in_atoms, swizzled
 from warploom.schedule.choices.lower_tree import Branch, Item, Tree, build_tree
+from warploom.schedule.choices.lower_twins import with_one_copy
 from warploom.schedule.choices.lower_values import Cell, Reduction, Registers, Start, assign_registers
 from warploom.schedule.choices.lower_window import windowed
 from warploom.schedule.nest import (
@@ -59,6 +60,7 @@ from warploom.schedule.nest import (
     Ref,
     Store,
     buffer_of,
+    bytes_of_shared,
     with_barriers,
 )
 
@@ -87,23 +89,39 @@ def lower(decided: Decided) -> Nest:
     for number, region in enumerate(backbone.regions):
         if decided.mem_space(number) == "SHARED":
             nest = windowed(nest, number, region, places.indices, places.ends, decided.shared_bytes)
-    for temporary in decided.temporaries():
-        if decided.is_spread(temporary.region):
-            is_async = decided.has_async_copy and decided.stages(temporary.region) > 1
-            nest = spread(nest, places.temporaries[temporary.region], is_async=is_async)
-        if decided.swizzle(temporary.region) == "PERMUTED":
-            nest = swizzled(nest, places.temporaries[temporary.region])
-        if decided.swizzle(temporary.region) == "ATOMS":
-            nest = in_atoms(nest, places.temporaries[temporary.region])
-        stages = decided.stages(temporary.region)
+    nest, arrays = _copied_once(decided, tree, nest, places.temporaries)
+    for region, array in arrays.items():
+        if decided.is_spread(region):
+            is_async = decided.has_async_copy and decided.stages(region) > 1
+            nest = spread(nest, array, is_async=is_async)
+        if decided.swizzle(region) == "PERMUTED":
+            nest = swizzled(nest, array)
+        if decided.swizzle(region) == "ATOMS":
+            nest = in_atoms(nest, array)
+        stages = decided.stages(region)
         if stages > 1 and decided.has_threads:
-            nest = pipelined(
-                nest, places.temporaries[temporary.region], stages, decided.shared_bytes, has_async_copy=decided.has_async_copy
-            )
+            nest = pipelined(nest, array, stages, decided.shared_bytes, has_async_copy=decided.has_async_copy)
     nest = longest_first(nest) if writer.needed is not None else nest
     if decided.is_backward():
         nest = backward(nest)
     return with_barriers(fetching(nest, decided.fetching()))
+
+
+def _copied_once(decided: Decided, tree: Tree, nest: Nest, arrays: Mapping[int, int]) -> tuple[Nest, dict[int, int]]:
+    """One copy of tiles that hold the same where two sums share their outermost loop; with the buffers of the regions left."""
+    left = dict(arrays)
+    for twins in decided.twins():
+        first, second = (left.get(t.region) for t in (twins.first, twins.second))
+        around = [tree.loop_of[s] for s in twins.loops]
+        if first is None or second is None or around[0] is None or around[0] is not around[1]:
+            continue
+        made = with_one_copy(nest, first, second)
+        if len(made.buffers) < len(nest.buffers):
+            del left[twins.second.region]
+            nest, left = made, {region: n - (n > second) for region, n in left.items()}
+    if decided.twins() and bytes_of_shared(nest) > decided.shared_bytes:
+        raise LoweringError(f"expected one copy of tiles that sums in one loop share, got {bytes_of_shared(nest)} bytes of them")
+    return nest, left
 
 
 def _gap(tree: Tree) -> int:

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from warploom.schedule.backbone import Backbone
-from warploom.schedule.choices.decided import DimPair, LoweringError, Temporary
+from warploom.schedule.choices.decided import DimPair, LoweringError, Temporary, Twins
 from warploom.schedule.choices.description import ORDERS, SEQUENTIAL
 from warploom.schedule.choices.lower import lower
 from warploom.schedule.choices.objects import Objects
+from warploom.schedule.choices.twins import twins_of
 from warploom.schedule.nest import Nest, fused
 from warploom.schedule.targets import Target
 from warploom.solve.space import Candidate
@@ -71,6 +72,9 @@ class CandidateDecisions:
 
     def temporaries(self) -> Sequence[Temporary]:
         return self.active
+
+    def twins(self) -> Sequence[Twins]:
+        return twins_of(self.objects) if self.target.has_threads and "same_tile" in self.has_choice else ()
 
     def order(self, first: int, second: int) -> str:
         found = _ORDERS.get(self.orders[self.numbers[first]][self.numbers[second]])

@@ -24,23 +24,24 @@ def pipelined(nest: Nest, buffer: int, stages: int, shared_bytes: int, *, has_as
     """The nest with `stages` copies of the buffer, filled ahead by the loop around its accesses; the nest itself where that loop
     is not sequential, where it is in another one that fills ahead, where the fills depend on the rest of the body, and where a
     block has no room for so many copies of all that the loop fills."""
-    loop = _loop_around(nest, buffer)
+    loop = loop_around(nest, buffer)
     if loop is None:
         return nest
     copies = max(stages, loop.stages)
     filled = frozenset(n for n, b in enumerate(nest.buffers) if b.copies > 1 and _is_used_in(loop, n)) | {buffer}
-    fills = _fills(loop.body, filled)
+    fills = fills_of(loop.body, filled)
     if fills is None:
         return nest
     rest = tuple(node for node in loop.body if node not in fills)
     changed = replace(loop, body=(*(_asynchronous(nest, fills, buffer) if has_async_copy else fills), *rest), stages=copies)
     buffers = tuple(replace(b, copies=copies) if n in filled else b for n, b in enumerate(nest.buffers))
-    made = replace(nest, buffers=buffers, body=_replaced(nest.body, changed))
+    made = replace(nest, buffers=buffers, body=replaced(nest.body, changed))
     return made if bytes_of_shared(made) <= shared_bytes else nest
 
 
-def _loop_around(nest: Nest, buffer: int) -> Loop | None:
-    paths = [around for s, around in statements(nest.body) if isinstance(s, Load | Store) and s.memory.buffer == buffer]
+def loop_around(nest: Nest, *buffers: int) -> Loop | None:
+    """The innermost loop around all accesses of the buffers, where it is sequential and in no loop that fills ahead."""
+    paths = [around for s, around in statements(nest.body) if isinstance(s, Load | Store) and s.memory.buffer in buffers]
     if not paths:
         return None
     common = [loop for loop in paths[0] if all(any(o.number == loop.number for o in path) for path in paths)]
@@ -53,7 +54,7 @@ def _is_used_in(loop: Loop, buffer: int) -> bool:
     return any(isinstance(s, Load | Store) and s.memory.buffer == buffer for s, _ in statements(loop.body))
 
 
-def _fills(body: tuple[Node, ...], filled: frozenset[int]) -> tuple[Node, ...] | None:
+def fills_of(body: tuple[Node, ...], filled: frozenset[int]) -> tuple[Node, ...] | None:
     """Children that fill the buffers, with those that make what they need; None where they depend on the others or serve them."""
     chosen = {n for n, node in enumerate(body) if _stores(node) & filled}
     while True:
@@ -141,11 +142,12 @@ def _feeds(nest: Nest, load: Load, loaded: tuple[Loop, ...], store: Store, store
     )
 
 
-def _replaced(nodes: tuple[Node, ...], changed: Loop) -> tuple[Node, ...]:
+def replaced(nodes: tuple[Node, ...], changed: Loop) -> tuple[Node, ...]:
+    """The nodes with that loop in place of the one of its number."""
     return tuple(
         changed
         if isinstance(n, Loop) and n.number == changed.number
-        else replace(n, body=_replaced(n.body, changed))
+        else replace(n, body=replaced(n.body, changed))
         if isinstance(n, Loop)
         else n
         for n in nodes

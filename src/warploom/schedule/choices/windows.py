@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from warploom.schedule.backbone import Access, Backbone, Operator, Role, run_time_sizes
+from warploom.schedule.backbone import Access, AxisSum, Backbone, Operator, Role, run_time_sizes
+
+_SHORTEST_PART = 16
+"""Elements of a part that is no window of a pooling."""
 
 
 def windowed_regions(backbone: Backbone) -> frozenset[int]:
@@ -15,7 +18,7 @@ def windowed_regions(backbone: Backbone) -> frozenset[int]:
         return frozenset()
     inputs = [n for n, r in enumerate(backbone.regions) if r.role is Role.INPUT and not _is_gathered(backbone, n)]
     parts = {backbone.rewritten.outer, backbone.rewritten.inner} if backbone.rewritten is not None else set[int]()
-    windows = {n for n in inputs if _is_windowed(_accesses(backbone, n), parts)}
+    windows = {n for n in inputs if _is_windowed(backbone, _accesses(backbone, n), parts)}
     stored = {a for i in backbone.instructions if i.operator is Operator.STORE and i.access is not None for a in _axes(i.access)}
     shared = {n for n in inputs if any(stored - _axes(access) for access in _accesses(backbone, n))}
     return frozenset(windows | shared if windows else windows)
@@ -26,7 +29,7 @@ def neighbours(backbone: Backbone, regions: Collection[int]) -> set[int]:
     found: set[int] = set()
     for region in regions:
         for indices in zip(*(a.indices for a in _accesses(backbone, region)), strict=True):
-            if len({x.constant for x in indices}) > 1 or len(indices[0].terms) > 1:
+            if len({x.constant for x in indices}) > 1 or _is_shared(backbone, indices[0]):
                 found.update(axis for axis, _ in indices[0].terms)
     return found
 
@@ -61,10 +64,24 @@ def _axes(access: Access) -> set[int]:
     return {axis for index in access.indices for axis, _ in index.terms}
 
 
-def _is_windowed(accesses: Sequence[Access], parts: Collection[int]) -> bool:
+def _is_windowed(backbone: Backbone, accesses: Sequence[Access], parts: Collection[int]) -> bool:
     """parts: axes that are one index together, tile by tile."""
     if not accesses or any([x.terms for x in a.indices] != [x.terms for x in accesses[0].indices] for a in accesses):
         return False
     return len(accesses) > 1 or any(
-        len(index.terms) > 1 and not {a for a, _ in index.terms} <= set(parts) for index in accesses[0].indices
+        _is_shared(backbone, index) and not {a for a, _ in index.terms} <= set(parts) for index in accesses[0].indices
     )
+
+
+def _is_shared(backbone: Backbone, index: AxisSum) -> bool:
+    """Whether several points have one place along it, or places between each other's: not where an axis counts through parts,
+    each of which lies behind the one before."""
+    terms = sorted((abs(step), backbone.axes[axis].size) for axis, step in index.terms)
+    if not terms:
+        return False
+    reach = terms[0][0] * (terms[0][1] - 1)
+    for step, size in terms[1:]:
+        if step <= max(reach, _SHORTEST_PART):
+            return True
+        reach += step * (size - 1)
+    return False

@@ -1,17 +1,20 @@
 """Stores whose lanes lie apart in memory while the turns of an unrolled loop around them lie together: blocks of both are turned
-in registers, so that neighbours are stored at once."""
+in registers, so that neighbours are stored at once. So are copies: a loop along which they read neighbours, around unrolled
+ones along which they write neighbours."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 from warploom.core import DType
+from warploom.core.linear import Linear
 from warploom.machines import TURNED_BYTES
-from warploom.schedule.nest import Guard, Kind, Loop, Ref, Store
+from warploom.schedule.nest import Guard, Kind, Load, Loop, Node, Ref, Store
 
 _ELEMENT_BYTES = (4, 8)
+_MOST_LANES = 16
 MIXED = "mixed"
 """A macro of a type of masks, two vectors and lanes of both: a vector of these lanes."""
 MIXED_TEXT = f"""#ifdef __clang__
@@ -33,6 +36,8 @@ class Columns:
     """The unrolled loop whose turns lie next to each other."""
     others: tuple[Loop, ...]
     """The other unrolled loops, outer before inner."""
+    load: Load | None = None
+    """The load that fills the register that is stored, by the indices of the loops of the store: of a copy."""
 
     def turns(self) -> Iterator[dict[int, int]]:
         """Indices of the other loops, in their order."""
@@ -54,23 +59,66 @@ class Columns:
 def columns_of(loop: Loop, is_certain: Callable[[Guard], bool]) -> Columns | None:
     """None unless the unrolled loop holds one store, of registers, whose guards are certain, whose lanes lie apart, and no two of
     whose places are one."""
-    chain: list[Loop] = []
-    node = loop
-    while node.kind is Kind.UNROLL and len(node.body) == 1 and isinstance(node.body[0], Loop):
-        chain.append(node)
-        node = node.body[0]
-    store = node.body[0] if len(node.body) == 1 else None
-    if node.kind is not Kind.VECTOR or node.size < 2 or node.size & (node.size - 1) or not isinstance(store, Store):
+    chain, store = _unrolled(loop)
+    lanes = chain.pop() if chain else loop
+    if lanes.kind is not Kind.VECTOR or not _is_vector(lanes.size) or not isinstance(store, Store):
         return None
+    return _columns(store, chain, lanes, is_certain)
+
+
+def copied_columns(loop: Loop, is_certain: Callable[[Guard], bool]) -> Columns | None:
+    """The store of a running loop that a vector holds, which reads neighbours of one array and stores them, lanes apart, in
+    another, with unrolled loops inside; None for another loop, and where what `columns_of` asks for does not hold."""
+    if loop.kind is not Kind.LOOP or not _is_vector(loop.size) or len(loop.body) != 2 or not _runs_whole(loop):
+        return None
+    (reading, load), (writing, store) = map(_unrolled, loop.body)
+    if not isinstance(load, Load) or not isinstance(store, Store) or not isinstance(store.argument, Ref):
+        return None
+    pairs = list(zip(reading, writing, strict=False))
+    if [x.size for x in reading] != [x.size for x in writing] or any(x.kind is not Kind.UNROLL for x in (*reading, *writing)):
+        return None
+    renamed = {a.number: Linear(((b.number, 1),)) for a, b in pairs}
+    places = tuple(at.substituted(renamed) for at in load.target.at)
+    if store.argument != Ref(load.target.value, places) or load.memory.buffer == store.memory.buffer:
+        return None
+    memory = replace(load.memory, offset=load.memory.offset.substituted(renamed))
+    is_plain = not memory.guards and memory.swizzle is None and not load.is_async
+    if not is_plain or memory.offset.coefficient(loop.number) != 1:
+        return None
+    found = _columns(store, writing, loop, is_certain)
+    return None if found is None else replace(found, load=replace(load, memory=memory))
+
+
+def _columns(store: Store, chain: list[Loop], lanes: Loop, is_certain: Callable[[Guard], bool]) -> Columns | None:
+    """A store in unrolled loops and in one whose iterations are lanes."""
     if store.memory.swizzle is not None or not isinstance(store.argument, Ref):
         return None
     if not all(is_certain(guard) for guard in (*store.memory.guards, *store.guards)):
         return None
     strides = dict(store.memory.offset.terms)
     together = next((x for x in chain if strides.get(x.number) == 1), None)
-    if together is None or not _are_apart([(strides.get(x.number, 0), x.size) for x in (*chain, node)]):
+    if together is None or not _are_apart([(strides.get(x.number, 0), x.size) for x in (*chain, lanes)]):
         return None
-    return Columns(store, node, strides[node.number], together, tuple(x for x in chain if x is not together))
+    return Columns(store, lanes, strides[lanes.number], together, tuple(x for x in chain if x is not together))
+
+
+def _unrolled(node: Node) -> tuple[list[Loop], Node | None]:
+    """Loops in one another, and the one statement in them; without one where a body has several."""
+    chain: list[Loop] = []
+    while isinstance(node, Loop):
+        chain.append(node)
+        if len(node.body) != 1 or node.kind not in (Kind.UNROLL, Kind.VECTOR):
+            return chain, None
+        node = node.body[0]
+    return chain, node
+
+
+def _is_vector(size: int) -> bool:
+    return 1 < size <= _MOST_LANES and size & (size - 1) == 0
+
+
+def _runs_whole(loop: Loop) -> bool:
+    return loop.trips is None and loop.stages == 1 and not loop.only
 
 
 def _are_apart(loops: list[tuple[int, int]]) -> bool:

@@ -27,8 +27,9 @@ _FLAGS = {"i8": _OF_BYTES, "u8": _OF_BYTES, "bf16": ("avx512_bf16", "bf16")}
 """Names under which systems list these instructions, by the type of the elements."""
 DIFFERENT_SUMS = "products of bf16 by instructions that take subnormal numbers as 0 and round each sum of two in their own way"
 """Domain of a verdict on a kernel with words of bf16. x86 adds the upper, then the lower product to the total, each rounded once
-to nearest even, with subnormal factors, totals and results (after rounding) as 0, whatever the control register says. Arm adds
-both products first, and rounds to odd, with subnormal numbers as 0, unless it has FEAT_EBF16 and is told otherwise."""
+to nearest even, with subnormal factors, totals and results (after rounding) as 0, whatever the control register says. Its tile
+registers sum the lower products of a row apart from the upper ones, so rounded, then add both sums, and that to the total. Arm
+adds both products first, and rounds to odd, with subnormal numbers as 0, unless it has FEAT_EBF16 and is told otherwise."""
 
 
 def multiplied_words() -> frozenset[str]:

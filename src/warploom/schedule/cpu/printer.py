@@ -172,7 +172,7 @@ class _Printer:
         in_memory = frozenset(part.sum.target.value for part in tiles)
         self.registers = Registers(nest, self.loops, names, [s.value for s in self.surpluses.values()], in_memory)
         accesses = Accesses(nest.buffers, self.buffers, self.helpers, self.scope)
-        self.tiles = Tiles({part.top: part for part in tiles}, accesses, self.registers, self.variables)
+        self.tiles = Tiles(nest, {part.top: part for part in tiles}, accesses, self.registers, self.variables)
         self.statements = Statements(nest, accesses, self.registers, self.parameters, self.surpluses)
         self.written = _written(nest.body)
         self.spurned: frozenset[Guard] = frozenset()
@@ -271,7 +271,10 @@ class _Printer:
 
     def plain_body(self, nodes: Sequence[Node]) -> None:
         group: list[Node] = []
-        for node in (*nodes, None):
+        whole = self.tiles.whole(nodes)
+        for n, node in enumerate((*nodes, None)):
+            if n + 1 in whole or n - 1 in whole:
+                continue
             if node is not None and not has_running(node):
                 group.append(node)
                 continue
@@ -285,8 +288,10 @@ class _Printer:
                 group = []
             if isinstance(node, Loop):
                 self.statements.flush()
-                if (part := self.tiles.parts.get(node.number)) and all(map(self.scope.is_certain, guards_of((node,)))):
-                    self.tiles.print(part)
+                if (part := self.tiles.part(node)) is not None:
+                    self.tiles.print(part, whole.get(n))
+                elif self.statements.is_turned(node):
+                    pass
                 elif node.kind is Kind.LOOP or node.kind is Kind.BLOCK:
                     self.running_loop(node)
                 else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import assert_never
 
@@ -11,7 +12,7 @@ from warploom.ctext import Text, binary, c_literal, call, cast_to, conditional, 
 from warploom.schedule.backbone import COMPARING, ROWS, Constant, Operator, Parameter
 from warploom.schedule.cpu.accesses import Accesses, condition, vector_of
 from warploom.schedule.cpu.affine import Indices, affine_text
-from warploom.schedule.cpu.columns import Columns, columns_of
+from warploom.schedule.cpu.columns import Columns, columns_of, copied_columns
 from warploom.schedule.cpu.helpers import Helpers, c_type
 from warploom.schedule.cpu.registers import Registers, Variable
 from warploom.schedule.cpu.scope import Scope
@@ -29,6 +30,8 @@ from warploom.schedule.nest import (
     Node,
     Ref,
     Store,
+    references,
+    statements,
     words_of_sum,
 )
 
@@ -48,6 +51,8 @@ class Statements:
         self.parameters = parameters
         """C names."""
         self.surpluses = more
+        self.readers = Counter(ref.value for s, _ in statements(nest.body) for ref in references(s)[0])
+        """Value -> places where statements read it."""
         self.owners: dict[str, int] = {}
         """Variable -> value."""
         self.used: dict[int, set[str]] = {}
@@ -91,9 +96,19 @@ class Statements:
                 case _:
                     assert_never(node)
 
+    def is_turned(self, loop: Loop) -> bool:
+        """Whether the running loop is a copy of which vectors are turned; if so, writes it out."""
+        columns = copied_columns(loop, self.scope.is_certain)
+        if columns is None or columns.load is None or self.readers[columns.load.target.value] > 1:
+            return False
+        if self.nest.buffers[columns.load.memory.buffer].spread > 1:
+            return False
+        self.columns(columns)
+        return True
+
     def columns(self, columns: Columns) -> None:
         """A store of vectors whose same lanes are neighbours in memory: some of them together."""
-        memory, argument = columns.store.memory, columns.store.argument
+        memory, argument, load = columns.store.memory, columns.store.argument, columns.load
         dtype, at = self.nest.buffers[memory.buffer].dtype, self.scope.indices.at
         self.scope.lane_loop = columns.vector
         self.flush(memory.buffer)
@@ -103,7 +118,7 @@ class Statements:
                 texts: list[Text] = []
                 for n in range(first, first + count):
                     at[columns.together.number] = n
-                    texts.append(self.argument(argument, dtype))
+                    texts.append(self.argument(argument, dtype) if load is None else self.accesses.load(load.memory))
                 at[columns.together.number] = first
                 if count > 1:
                     self.accesses.store_columns(memory, columns.stride, texts)

@@ -24,14 +24,14 @@ An index runs over the axis on which it stands alone. A statement loads each ele
 
 from warploom.schedule.frontend.functions import ProgramOptions, TensorFunction, TensorHolder, tensor, tensor_within
 from warploom.schedule.frontend.loader import load_tensors
-from warploom.schedule.frontend.parted import PartedFunction, parted_sum
+from warploom.schedule.frontend.parted import Parted, PartedFunction, parted_sums
 from warploom.schedule.frontend.shared_passes import sharing_passes
 from warploom.schedule.frontend.sizes import Sizes, names_of
 from warploom.schedule.frontend.stand_ins import STAND_INS, StandIn, argmax, argmin, inout, out, pad, prod, temp, where
 
 __all__ = [
-    "PartedFunction", "ProgramOptions", "Sizes", "TensorFunction", "TensorHolder", "argmax", "argmin", "inout", "load_tensors",
-    "names_of", "out", "pad", "parted_sum", "prod", "sharing_passes", "temp", "tensor", "tensor_within", "where",
+    "Parted", "PartedFunction", "ProgramOptions", "Sizes", "TensorFunction", "TensorHolder", "argmax", "argmin", "inout",
+    "load_tensors", "names_of", "out", "pad", "parted_sums", "prod", "sharing_passes", "temp", "tensor", "tensor_within", "where",
 ]  # fmt: skip
 
 

@@ -385,6 +385,10 @@ def _read_call(state: State, node: ast.Call) -> Expression:
             message = f"expected where(condition, value, other), got {ast.unparse(node)}"
             raise state.problem("CALL", message, node, "Write where(X[i] > 0, X[i], 0).")
         return choice(state, node.args[0], node.args[1], node.args[2], node)
+    if name == "pad":
+        message = f"expected indices behind {ast.unparse(node)}, got none"
+        fix = f"Write {ast.unparse(node)}[...] wherever it is read; a padded array has no name of its own."
+        raise state.problem("CALL", message, node, fix)
     operands = [read_expression(state, a) for a in node.args]
     if name in _UNARY and len(operands) == 1:
         return apply(state, _UNARY[name], operands, node)
@@ -399,8 +403,6 @@ def _read_call(state: State, node: ast.Call) -> Expression:
         if name in _UNARY
         else f"{name}(a, b)"
         if name in _OF_TWO
-        else "pad(X, 0)[i - 1]"
-        if name == "pad"
         else wanted
     )
     raise state.problem("CALL", f"expected {wanted}, got {ast.unparse(node)}", node, f"Write {wanted}.")

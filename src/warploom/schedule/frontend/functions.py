@@ -95,7 +95,10 @@ class TensorFunction:
         wanted, given = ", ".join(self.sizes) or "none", ", ".join(sizes) or "none"
         if set(sizes) != set(self.sizes):
             message = f"expected the sizes {wanted} of {self.name!r}, got {given}"
-            example = f": --size {','.join(f'{name}=256' for name in self.sizes)}" if self.sizes else ""
+            example = ""
+            if self.sizes:
+                in_python = ", ".join(f'"{name}": 256' for name in self.sizes)
+                example = f": --size {','.join(f'{name}=256' for name in self.sizes)}, or sizes={{{in_python}}} in Python"
             raise UserError(Diagnostic("SIZES", message, fix=f"Give every size once, and no other{example}."))
         for name, value in sizes.items():
             if not isinstance(value, Integral) or value < 1:

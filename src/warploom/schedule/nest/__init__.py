@@ -40,7 +40,7 @@ from warploom.schedule.nest.places import buffer_of, placed
 from warploom.schedule.nest.run_time import at_run_time, at_value
 from warploom.schedule.nest.swizzle import Swizzle
 from warploom.schedule.nest.text import text
-from warploom.schedule.nest.tiles import TileFactor, TileProducts, tiles_of
+from warploom.schedule.nest.tiles import StoredTotals, TileFactor, TileProducts, stored_totals, tiles_of
 from warploom.schedule.nest.verify import verify
 from warploom.schedule.nest.walk import (
     Blocks,
@@ -60,9 +60,10 @@ from warploom.schedule.nest.walk import (
 __all__ = [
     "ATOM_BYTES", "WARP", "Affine", "Argument", "Barrier", "Blocks", "Buffer", "Builder", "Cache", "Combine", "Compute",
     "Count", "Digit", "Factor", "Group", "GroupFactor", "Guard", "Index", "Kind", "Load", "Loop", "Masks", "Memory", "Nest",
-    "Node", "OpenLoop", "Products", "Ref", "Register", "Rows", "Space", "Statement", "Store", "Swizzle", "Threads", "TileFactor",
-    "TileProducts", "Trips", "Value", "Way", "at_run_time", "at_value", "atoms_swizzle", "blocks_of", "buffer_of",
+    "Node", "OpenLoop", "Products", "Ref", "Register", "Rows", "Space", "Statement", "Store", "StoredTotals", "Swizzle",
+    "Threads", "TileFactor", "TileProducts", "Trips", "Value", "Way", "at_run_time", "at_value", "atoms_swizzle", "blocks_of",
+    "buffer_of",
     "bytes_of_shared", "code_size", "counts", "fused", "guarded_interval", "guards_of", "hardware_sizes", "identity",
     "interval", "loops", "placed", "products_of", "references", "renumbered", "rounds_held", "share_of", "staged_fills",
-    "statements", "text", "threads_of", "tiles_of", "verify", "with_barriers", "words_of_sum",
+    "statements", "stored_totals", "text", "threads_of", "tiles_of", "verify", "with_barriers", "words_of_sum",
 ]  # fmt: skip

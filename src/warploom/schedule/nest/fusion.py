@@ -159,8 +159,11 @@ def _contracted(nest: Nest) -> Nest:
         for value, refs in at.items()
     }
 
+    def kept(value: int) -> list[int]:
+        return [axis for axis in range(len(nest.values[value].axes)) if axis not in dropped.get(value, ())]
+
     def ref_of(ref: Ref) -> Ref:
-        return replace(ref, at=tuple(a for axis, a in enumerate(ref.at) if axis not in dropped.get(ref.value, ())))
+        return replace(ref, at=tuple(ref.at[axis] for axis in kept(ref.value)))
 
     def node_of(node: Node) -> Node:
         match node:
@@ -173,11 +176,13 @@ def _contracted(nest: Nest) -> Nest:
             case Compute(target=target, arguments=arguments):
                 own = tuple(ref_of(a) if isinstance(a, Ref) else a for a in arguments)
                 return replace(node, target=ref_of(target), arguments=own)
-            case _:
+            case Combine(target=target, source=source, registers=registers):
+                places = tuple(map(kept(source.value).index, registers))
+                return replace(node, target=ref_of(target), source=ref_of(source), registers=places)
+            case Store() | Barrier():
                 return node
 
     values = tuple(
-        replace(value, axes=tuple(r for axis, r in enumerate(value.axes) if axis not in dropped.get(number, ())))
-        for number, value in enumerate(nest.values)
+        replace(value, axes=tuple(value.axes[axis] for axis in kept(number))) for number, value in enumerate(nest.values)
     )
     return replace(nest, values=values, body=tuple(map(node_of, nest.body)))

@@ -4,23 +4,24 @@
 
 Sixteen words along `k` lie next to each other in `rows`, sixteen along `j`, the lanes of a vector, in `columns`. Totals are in
 tiles for as long as the part runs. Before and behind it they are in the sum's registers, so that all that follows is as the nest
-says.
+says; but where they are set to zero straight before it, and straight behind it stored as they are, they need no registers.
 
 Integers wrap, so that the order of the sum does not matter. Tiles are whole: sizes that they do not divide are left to vectors.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from warploom.core.linear import Linear
 from warploom.machines import TILE_ROWS, TILE_WORDS, TILES, TileInstruction, tile_instruction
-from warploom.schedule.backbone import Operator
+from warploom.schedule.backbone import Constant, Operator
 from warploom.schedule.nest.matrices import Point, load_of, offset_of, part_of, points_of
-from warploom.schedule.nest.nodes import Affine, Compute, Kind, Load, Loop, Nest, Ref
-from warploom.schedule.nest.walk import statements
+from warploom.schedule.nest.nodes import Affine, Argument, Cache, Compute, Kind, Load, Loop, Nest, Node, Ref, Register, Store
+from warploom.schedule.nest.walk import references, statements
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,18 @@ class TileProducts:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredTotals:
+    """Where a part's totals go, tile by tile, rows of tiles around columns."""
+
+    store: Store
+    """It stores one total; all of its guards must hold."""
+    places: tuple[Affine, ...]
+    """Places of the first total of each tile."""
+    step: int
+    """Elements from one row of a tile to the next."""
+
+
+@dataclass(frozen=True, slots=True)
 class _Side:
     """A factor as the sum reads it."""
 
@@ -74,6 +87,78 @@ def tiles_of(nest: Nest) -> tuple[TileProducts, ...]:
     """The parts of the nest that tile registers can compute; the rest of it is as it stands."""
     found = [_part(nest, s, path) for s, path in statements(nest.body) if isinstance(s, Compute)]
     return tuple(p for p in found if p is not None)
+
+
+def stored_totals(nest: Nest, part: TileProducts, before: Node, behind: Node) -> StoredTotals | None:
+    """Where the totals go if the neighbours of the part's outermost loop set all of them to zero and store all of them, row by
+    row, and nothing else touches them; None otherwise."""
+    total = part.sum.target
+    touching = [s for s, _ in statements(nest.body) if any(r.value == total.value for refs in references(s) for r in refs)]
+    (starting, start), (storing, store) = _held(before), _held(behind)
+    if len(touching) != 3 or not isinstance(start, Compute) or not isinstance(store, Store) or not _is_zero(start):
+        return None
+    axes = nest.values[total.value].axes
+    loops = _selecting(axes, store.argument, storing)
+    if _selecting(axes, start.target, starting) is None or loops is None or not _is_plain(nest, store, total):
+        return None
+    lanes = next(loop for axis, loop in zip(axes, loops, strict=True) if axis.is_vector)
+    if store.memory.offset.coefficient(lanes.number) != 1:
+        return None
+    sizes = [(loop.number, axis.size) for axis, loop in zip(axes, loops, strict=True) if loop is not lanes]
+    places: list[Affine] = []
+    steps: set[int] = set()
+    for down in part.rows.starts:
+        for beside in part.columns.starts:
+            first = _register(nest, total, part.lanes, (*down, *beside))
+            rows = [_place(store.memory.offset, lanes, sizes, first + n * part.total_step) for n in range(TILE_ROWS)]
+            steps |= {after.constant - at.constant for at, after in pairwise(rows)}
+            places.append(rows[0])
+    return StoredTotals(store, tuple(places), steps.pop()) if len(steps) == 1 else None
+
+
+def _held(node: Node) -> tuple[list[Loop], Node]:
+    """Loops that are written out, in one another, and what they hold."""
+    around: list[Loop] = []
+    while isinstance(node, Loop) and node.kind in (Kind.UNROLL, Kind.VECTOR) and len(node.body) == 1:
+        around.append(node)
+        node = node.body[0]
+    return around, node
+
+
+def _is_zero(start: Compute) -> bool:
+    """It moves zero, which has no sign, always."""
+    match start.arguments:
+        case (Constant(value=value, run_time=None),) if start.operator is Operator.MOVE and not start.guards:
+            return value == 0 and math.copysign(1.0, value) > 0
+        case _:
+            return False
+
+
+def _is_plain(nest: Nest, store: Store, total: Ref) -> bool:
+    """It stores the totals as they are, by way of the caches."""
+    memory, dtype = store.memory, nest.values[total.value].dtype
+    is_total = isinstance(store.argument, Ref) and store.argument.value == total.value
+    return is_total and memory.swizzle is None and memory.cache is Cache.ALL and nest.buffers[memory.buffer].dtype == dtype
+
+
+def _selecting(axes: Sequence[Register], ref: Argument, around: Sequence[Loop]) -> list[Loop] | None:
+    """The loop that runs along each axis of the registers, all of it; None unless all loops do that, each along one."""
+    found: list[Loop] = []
+    for axis, at in zip(axes, ref.at, strict=True) if isinstance(ref, Ref) else ():
+        loop = next((x for x in around if at == Linear(((x.number, 1),)) and x.size == axis.size), None)
+        if loop is None or (loop.kind is Kind.VECTOR) != axis.is_vector:
+            return None
+        found.append(loop)
+    return found if found and sorted(x.number for x in found) == sorted(x.number for x in around) else None
+
+
+def _place(offset: Affine, lanes: Loop, sizes: Sequence[tuple[int, int]], register: int) -> Affine:
+    """Where the first lane of the vector of that number goes. sizes: of the loops that select it, outer to inner."""
+    at: dict[int, Affine] = {lanes.number: Linear()}
+    for number, size in reversed(sizes):
+        register, index = divmod(register, size)
+        at[number] = Linear((), index)
+    return offset.substituted(at)
 
 
 def _part(nest: Nest, total: Compute, path: tuple[Loop, ...]) -> TileProducts | None:

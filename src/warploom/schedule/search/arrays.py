@@ -109,8 +109,9 @@ def difference(
 def _outside(name: str, wanted: NDArray[Any], got: NDArray[Any], allowed: NDArray[Any]) -> str:
     """The first element that is off by more than it may be; empty if there is none."""
     known = np.isfinite(allowed)
-    apart = np.abs(got[known].astype(np.float64) - wanted[known])
-    off = ~(apart <= allowed[known])
+    with np.errstate(invalid="ignore"):
+        apart = np.abs(got[known].astype(np.float64) - wanted[known])
+    off = ~((apart <= allowed[known]) | (got[known] == wanted[known]))  # infinities are equal, and no number apart
     if not off.any():
         return ""
     first = int(np.flatnonzero(known)[int(np.argmax(off))])

@@ -29,15 +29,17 @@ class CpuEvaluator:
         executor: Executor | None = None,
         reference: Arrays | None = None,
         tolerance: float = 1e-3,
+        allowed: Arrays | None = None,
         arrays: Arrays | None = None,
         scalars: Mapping[str, float] | None = None,
     ) -> None:
         """`reference`: the outputs for `arrays` (by default random ones), compared with those of the fastest kernels;
-        `tolerance` is relative to the reference's largest element."""
+        `tolerance` is relative to the reference's largest element, `allowed` says in its place how far each one may be off."""
         self._threads = threads
         self._executor = executor
         self._reference = reference
         self._tolerance = tolerance
+        self._allowed = allowed
         given = with_outputs(backbone, random_arrays(backbone) if arrays is None else arrays)
         self._regions = backbone.regions
         self._arrays = {r.name: words_of(element_of(r.dtype), given[r.name]) for r in backbone.regions}
@@ -119,7 +121,7 @@ class CpuEvaluator:
             return ran.reason
         results = held(self._regions, dict(zip(self._arrays, worker.shared, strict=True)))
         in_bf16 = {r.name for r in self._regions if r.dtype == bf16 and self._tolerance}
-        return difference(results, self._reference, self._tolerance, in_bf16)
+        return difference(results, self._reference, self._tolerance, in_bf16, self._allowed)
 
     def _open_worker(self) -> MeasureWorker:
         assert self._worker is not None, "measured outside `open`"

@@ -1,4 +1,4 @@
-"""One search over programs that compute the same with a sum in 1, 2, 4, ... parts: how many is the first decision.
+"""One search over programs that compute the same with reductions in more or fewer parts: how many is the first decision.
 
 The lower bound of a program is the sum of those of its kernels' spaces: a program whose bound is above the best time found is
 left out. The others are searched for a part of the budget each; the fastest then has the rest.
@@ -44,7 +44,7 @@ _LEAST_NODES, _LEAST_S = 150, 3.0
 _NEAR = 1.02
 """A program that is slower than the best by at most this factor shares the rest of the budget with it."""
 _RISES = 2
-"""So many programs in a row that are slower than those before them end the first round: more parts only move more."""
+"""So many programs in a row that are slower than those before them end the first round."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +70,8 @@ class PartsExploration:
 
 
 def explore_parts(values: Sequence[int], bounding: Bounding, search: Search, options: Options) -> PartsExploration:
-    """`values`: numbers of parts, ascending, one at least. The budget is one of all programs together. An interruption ends the
-    search with the best so far."""
+    """`values`: numbers of parts, in the order in which they are tried, one at least. The budget is one of all programs together.
+    An interruption ends the search with the best so far."""
     if len(values) == 1:
         found = search(values[0], options)
         return PartsExploration(values[0], found, (Tried(values[0], found.root_bound_ms, found.time_ms),), ())
@@ -101,8 +101,8 @@ def explore_programs(
     progress: Callable[[Live], None] | None = None,
     executor: Executor | None = None,
 ) -> PartsExploration:
-    """The fastest of programs that compute the same, by their parts, ascending. `fixed`: decisions by hand of each; `timers` and
-    the others as of `explore`, which makes one program's search. UserError as there."""
+    """The fastest of programs that compute the same, by their parts, in the order in which they are tried. `fixed`: decisions by
+    hand of each; `timers` and the others as of `explore`, which makes one program's search. UserError as there."""
     options, decided = options or Options(), fixed or {}
     spaces: dict[int, tuple[KernelSpace, ...]] = {}
     timed: list[float] = []
@@ -257,7 +257,7 @@ class _State:
         found = self.made[parts]
         found = replace(found, complete=is_complete, reason=INTERRUPTION if interrupted else found.reason)
         times = {p: _ms(found) for p, found in self.made.items()}
-        tried = tuple(Tried(p, self.bounds.get(p), times[p] if times.get(p, inf) < inf else None) for p in self.values)
+        tried = tuple(Tried(p, self.bounds.get(p), times[p] if times.get(p, inf) < inf else None) for p in sorted(self.values))
         return PartsExploration(parts, found, tried, tuple(stage for other in others for stage in other.stages))
 
 

@@ -17,6 +17,8 @@ from warploom.tools.bench.schedule_names import (
     GPU_NAMES,
     SEARCH_NAMES,
     SEARCH_S,
+    SEEDS,
+    SEEDS_NAME,
     SUITE_NAMES,
     TABLE_NAMES,
     TABLE_S,
@@ -36,14 +38,16 @@ def select(pattern: str | None) -> tuple[str, ...]:
     return tuple(name for name in NAMES if pattern is None or fnmatchcase(name, pattern))
 
 
-def schedule_case(name: str, budget_s: float | None, threads: int, seed: int) -> Case:
+def schedule_case(name: str, budget_s: float | None, threads: int, seed: int, seeds: int | None = None) -> Case:
     arguments = ["bench-schedule", name, "--threads", str(threads), "--seed", str(seed)]
     if budget_s is not None:
         arguments += ["--budget", f"{budget_s}s"]
-    return Case(name, tuple(arguments), _limit_s(name, budget_s), is_wall=True)
+    if seeds is not None:
+        arguments += ["--seeds", str(seeds)]
+    return Case(name, tuple(arguments), _limit_s(name, budget_s, seeds), is_wall=True)
 
 
-def _limit_s(name: str, budget_s: float | None) -> float:
+def _limit_s(name: str, budget_s: float | None, seeds: int | None) -> float:
     """Wall seconds; budgets of tables are CPU seconds, which another process on the machine may make last far longer."""
     group = name.partition("/")[0]
     if name in TABLE_NAMES:
@@ -52,19 +56,31 @@ def _limit_s(name: str, budget_s: float | None) -> float:
     if name in SEARCH_NAMES:
         return 1800.0
     each_s = SEARCH_S if budget_s is None else budget_s
-    return 300.0 + 2 * each_s * (3 if name == "cpu/seeds" else 1)
+    return 300.0 + 2 * each_s * (_seeds_of(name, seeds) or 1)
 
 
-def measure(name: str, budget_s: float | None, threads: int, seed: int, stopwatch: Stopwatch, progress: Progress) -> Line:
-    """The line of one case; UserError for an unknown name."""
+def _seeds_of(name: str, seeds: int | None) -> int | None:
+    return SEEDS if name == SEEDS_NAME and seeds is None else seeds
+
+
+def measure(
+    name: str, budget_s: float | None, threads: int, seed: int, stopwatch: Stopwatch, progress: Progress, seeds: int | None = None
+) -> Line:
+    """The line of one case, or of searches with several seeds; UserError for an unknown name, and where a case takes no seeds."""
     # Imported here: the other commands do not need them.
     from warploom.tools.bench import schedule_cpu, schedule_gpu, schedule_searches, schedule_tables
 
+    if seeds is not None and name not in (*CPU_NAMES, *SUITE_NAMES):
+        message = f"expected a kernel for the CPU (cpu/*, polybench/*, nn/*) with --seeds, got {name!r}"
+        raise UserError(Diagnostic("NO_SEEDS", message, fix="Leave out --seeds, or choose other cases with --case."))
     if name in TABLE_NAMES:
         return schedule_tables.measure(name, budget_s, seed, stopwatch, progress)
     if name in SEARCH_NAMES:
         return schedule_searches.measure(name, budget_s, seed, stopwatch, progress)
     if name in CPU_NAMES or name in SUITE_NAMES:
+        several = _seeds_of(name, seeds)
+        if several is not None:
+            return schedule_cpu.measure_seeds(name, budget_s, threads, seed, several, stopwatch, progress)
         return schedule_cpu.measure(name, budget_s, threads, seed, stopwatch, progress)
     if name in GPU_NAMES:
         return schedule_gpu.measure(name, budget_s, seed, stopwatch, progress)
@@ -111,6 +127,12 @@ _THREADS = click.option(
     "--threads", type=click.IntRange(min=1), help="Threads that CPU kernels and their peers use; default: one per core."
 )
 _SEED = click.option("--seed", type=int, default=0, show_default=True, help="Seed of walks, searches and data.")
+_SEEDS = click.option(
+    "--seeds",
+    metavar="N",
+    type=click.IntRange(min=2),
+    help="Search kernels for the CPU with N seeds, and time the winners beside each other in place of the peers.",
+)
 
 
 @click.command("schedule")
@@ -120,8 +142,15 @@ _SEED = click.option("--seed", type=int, default=0, show_default=True, help="See
 @_BUDGET
 @_THREADS
 @_SEED
+@_SEEDS
 def schedule_command(
-    pattern: str | None, as_json: bool, journal: Path | None, budget: float | None, threads: int | None, seed: int
+    pattern: str | None,
+    as_json: bool,
+    journal: Path | None,
+    budget: float | None,
+    threads: int | None,
+    seed: int,
+    seeds: int | None,
 ) -> None:
     """Count the paper's spaces and what the bound cuts; search kernels and time them beside NumPy, plain loops and PyTorch.
 
@@ -131,7 +160,7 @@ def schedule_command(
     used = threads or _cores()
     # NumPy reads these when a case's process loads it.
     os.environ.update(dict.fromkeys(_THREAD_VARIABLES, str(used)))
-    cases = [schedule_case(name, budget, used, seed) for name in names]
+    cases = [schedule_case(name, budget, used, seed, seeds) for name in names]
     run_chosen(cases, pattern, as_json, columns, lambda line: line, journal, NAMES)
 
 
@@ -140,12 +169,15 @@ def schedule_command(
 @_BUDGET
 @_THREADS
 @_SEED
+@_SEEDS
 @DEBUG_OPTION
-def schedule_case_command(name: str, budget: float | None, threads: int | None, seed: int, debug: bool) -> None:
+def schedule_case_command(
+    name: str, budget: float | None, threads: int | None, seed: int, seeds: int | None, debug: bool
+) -> None:
     """One case of `bench schedule`, in this process, as one JSON line."""
 
     def work(stopwatch: Stopwatch, progress: Progress) -> Outcome:
-        line = measure(name, budget, threads or _cores(), seed, stopwatch, progress)
+        line = measure(name, budget, threads or _cores(), seed, stopwatch, progress, seeds)
         return Outcome(line, EXIT_BY_STATUS[cast(Status, line["status"])])
 
     report(name, work, as_json=True, debug=debug)

@@ -25,7 +25,7 @@ from warploom.schedule.bound import Bound
 from warploom.schedule.choices import kernel_space
 from warploom.schedule.cpu import CompiledNest, aligned_copy, compile_nest, host, plain_loop, spread_of
 from warploom.schedule.search import KernelModel, replay
-from warploom.tools.bench.schedule_names import SEARCH_S
+from warploom.tools.bench.schedule_names import SEARCH_S, SEEDS_NAME
 from warploom.tools.bench.schedule_peers import NUMPY, Peer
 from warploom.tools.command.lines import Line
 from warploom.tools.command.outcome import Progress
@@ -46,7 +46,7 @@ NOISY = 1.25
 SEEDS_RATIO = 1.05
 SUITE_RATIO = 1.1
 """Our time over the best peer's at most, for a kernel of PolyBench or of neural networks."""
-_SEEDS = 3
+_SEEDS_CASE = "cpu/matmul-1024"
 
 Array = NDArray[Any]
 Runner = Callable[[], float]
@@ -101,8 +101,6 @@ class Times:
 
 
 def measure(name: str, budget_s: float | None, threads: int, seed: int, stopwatch: Stopwatch, progress: Progress) -> Line:
-    if name == "cpu/seeds":
-        return _seeds(budget_s, threads, seed, stopwatch, progress)
     kernel, case = _case(name)
     options = _options(case, threads, budget_s, seed)
     line = explore_tensor(name, kernel, options, stopwatch, progress).line
@@ -112,12 +110,8 @@ def measure(name: str, budget_s: float | None, threads: int, seed: int, stopwatc
     progress("timing beside NumPy and plain loops")
     program = program_of(kernel, options)
     arrays = _arrays(program, kernel, options)
-    if line.get("kind") == "plain":  # nothing faster was found
-        ours = _runner([plain_loop(stage) for stage in program.plain.stages], arrays, kernel.parameters, threads)
-    else:
-        ours = _ours(program, options, cast("dict[str, str]", line["decisions"]), arrays, kernel.parameters)
     runners: dict[str, Runner] = {
-        "ours": ours,
+        "ours": _found(line, program, options, arrays, kernel.parameters),
         **{f"numpy: {n}": partial(_timed, partial(peer, arrays, kernel.parameters)) for n, peer in _peers(kernel).items()},
     }
     runners |= _frameworks(name, arrays, kernel, threads)
@@ -205,35 +199,38 @@ def _peers(kernel: TensorKernel) -> Mapping[str, Peer]:
     return {"reference": reference}
 
 
-def _seeds(budget_s: float | None, threads: int, seed: int, stopwatch: Stopwatch, progress: Progress) -> Line:
-    """The winners of three seeds, timed in turns."""
-    case = CASES["matmul-1024"]
-    kernel = tensor_kernel(case.kernel)
+def measure_seeds(
+    name: str, budget_s: float | None, threads: int, seed: int, seeds: int, stopwatch: Stopwatch, progress: Progress
+) -> Line:
+    """The line of one case that `seeds` searches were made for, `seed` the seed of the first: their winners, timed in turns.
+
+    `worst_over_best` is the greatest ratio of two winners' times: the median over the rounds, in each of which all of them run.
+    """
+    kernel, case = _case(_SEEDS_CASE if name == SEEDS_NAME else name)
     runners: dict[str, Runner] = {}
     line: Line = {}
-    for n in range(seed, seed + _SEEDS):
+    for n in range(seed, seed + seeds):
         options = _options(case, threads, budget_s, n)
-        line = explore_tensor("cpu/seeds", kernel, options, stopwatch, lambda text, n=n: progress(f"seed {n}: {text}")).line
+        line = explore_tensor(name, kernel, options, stopwatch, lambda text, n=n: progress(f"seed {n}: {text}")).line
         if line["status"] != "solved":
             return line | {"as_expected": False}
         program = program_of(kernel, options)
-        arrays = _arrays(program, kernel, options)
-        runners[str(n)] = _ours(program, options, cast("dict[str, str]", line["decisions"]), arrays, kernel.parameters)
+        runners[str(n)] = _found(line, program, options, _arrays(program, kernel, options), kernel.parameters)
     times = race(runners)
-    is_noisy = max(t.noise for t in times.values()) > NOISY
-    shown = {n: t.median for n, t in times.items()}
-    worst = max(shown.values()) / min(shown.values())
-    kept = {name: line[name] for name in ("v", "case", "status", "verdict", "cases", "target", "threads", "dtype", "sizes")}
+    worst = max(ratio(a, b) for a in times.values() for b in times.values())
+    names = ("v", "case", "status", "verdict", "cases", "target", "threads", "dtype", "sizes")
+    kept = {name: line[name] for name in names if name in line}  # a plain loop has no test cases
     usage = stopwatch.read()
     return kept | {
         "seconds": usage.seconds,
         "wall_s": usage.wall_s,
         "peak_mb": usage.peak_mb,
-        "times_ms": {n: round(ms, 6) for n, ms in shown.items()},
+        "times_ms": {n: round(t.median, 6) for n, t in times.items()},
+        "least_ms": {n: round(t.best, 6) for n, t in times.items()},
         "judged_by": "median",
         "runs": min(len(t.rounds) for t in times.values()),
         "spread": round(max(spread_of(t.rounds) for t in times.values()), 4),
-        "disturbed": is_noisy,
+        "disturbed": max(t.noise for t in times.values()) > NOISY,
         "worst_over_best": round(worst, 4),
         "bar": {"worst_over_best": SEEDS_RATIO},
         "as_expected": worst <= SEEDS_RATIO,
@@ -255,6 +252,15 @@ def _arrays(program: Program, kernel: TensorKernel, options: KernelOptions) -> d
         filled = np.zeros(region.shape, to_numpy(region.dtype))
         found[region.name] = aligned_copy(given[region.name] if region.role is Role.INPUT else filled)
     return found
+
+
+def _found(
+    line: Line, program: Program, options: KernelOptions, arrays: Mapping[str, Array], scalars: Mapping[str, float]
+) -> Runner:
+    """Runs what the line of a search says was found."""
+    if line.get("kind") == "plain":  # nothing faster was found
+        return _runner([plain_loop(stage) for stage in program.plain.stages], arrays, scalars, options.threads)
+    return _ours(program, options, cast("dict[str, str]", line["decisions"]), arrays, scalars)
 
 
 def _ours(
@@ -331,6 +337,6 @@ def _in_a_round(run: Runner) -> Iterator[float]:
 
 def ratio(ours: Times, peer: Times) -> float:
     """The median over rounds of our time over the peer's; a hopeless peer ran once."""
-    if len(peer.rounds) == 1:
-        return statistics.median(ours.rounds) / peer.rounds[0]
+    if len(ours.rounds) != len(peer.rounds):
+        return ours.median / peer.median
     return statistics.median(a / b for a, b in zip(ours.rounds, peer.rounds, strict=True))

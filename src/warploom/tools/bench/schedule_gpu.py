@@ -36,7 +36,8 @@ class GpuCase:
     kernel: str
     peer: Literal["torch", "copy", "naive"]
     bar: float
-    """The peer's time over ours at least."""
+    """The peer's time over ours at least. Of a copy as large as what is read and written once: the share of its bandwidth; rows
+    of a norm that no cache holds are read three times, so that 0.5 is the whole of it."""
     torch: Callable[[Any, Arrays], object]
     sizes: Mapping[str, int] = field(default_factory=dict[str, int])
 
@@ -49,11 +50,19 @@ def _convolution(torch: Any, d: Arrays) -> object:
     return torch.nn.functional.conv2d(d["X"][None], d["W"])
 
 
+def _layer_norm(torch: Any, d: Arrays) -> object:
+    return torch.nn.functional.layer_norm(d["X"], d["X"].shape[1:], d["gamma"], d["beta"])
+
+
 CASES: dict[str, GpuCase] = {
     "matmul-1024": GpuCase("matmul", "torch", 0.9, _product),
     "matmul-256x256x32": GpuCase("matmul", "torch", 1.0, _product, {"m": 256, "n": 256, "k": 32}),
     "matmul-strided": GpuCase("matmul_strided", "naive", 10.0, lambda torch, d: torch.matmul(d["A"][:, ::32], d["B"])),
     "axpy": GpuCase("axpy", "copy", 0.95, lambda torch, d: torch.add(d["y"], d["x"], alpha=1.5)),
+    "dot": GpuCase("dot", "copy", 0.85, lambda torch, d: torch.dot(d["x"], d["y"]), {"n": 1 << 26}),
+    "sum": GpuCase("sum", "copy", 0.85, lambda torch, d: torch.sum(d["x"])),
+    "max": GpuCase("max", "copy", 0.85, lambda torch, d: torch.max(d["x"])),
+    "layer_norm-8": GpuCase("layer_norm", "copy", 0.42, _layer_norm, {"rows": 8, "columns": 1 << 22}),
     "conv2d-3x3": GpuCase("conv2d", "torch", 0.9, _convolution),
     "conv2d-7x7": GpuCase("conv2d_7x7", "torch", 0.9, _convolution),
 }

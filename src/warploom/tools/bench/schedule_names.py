@@ -23,7 +23,10 @@ SEARCH_NAMES = tuple(f"search/{name}-{search}" for name in SPACES for search in 
 CPU_BARRED = ("matmul-1024", "matvec", "gesummv", "atax", "matmul-strided", "matmul-batched", "stencil3d")
 CPU_MORE = ("softmax", "layer_norm", "dot", "axpy", "conv2d", "matmul_i8", "matmul_bf16")
 """Kernels without a bar."""
-CPU_NAMES = (*(f"cpu/{name}" for name in (*CPU_BARRED, *CPU_MORE)), "cpu/seeds")
+SEEDS_NAME = "cpu/seeds"
+"""One product, searched with three seeds."""
+SEEDS = 3
+CPU_NAMES = (*(f"cpu/{name}" for name in (*CPU_BARRED, *CPU_MORE)), SEEDS_NAME)
 
 POLYBENCH = (
     "gemm", "2mm", "3mm", "atax", "bicg", "mvt", "gemver", "gesummv", "syrk", "syr2k", "doitgen", "jacobi1d", "jacobi2d",
@@ -41,7 +44,11 @@ SUITE_NAMES = tuple(
 )
 
 GPU_NAMES = tuple(
-    f"gpu/{name}" for name in ("matmul-1024", "matmul-256x256x32", "matmul-strided", "axpy", "conv2d-3x3", "conv2d-7x7")
-)
+    f"gpu/{name}"
+    for name in (
+        "matmul-1024", "matmul-256x256x32", "matmul-strided", "axpy", "dot", "sum", "max", "layer_norm-8", "conv2d-3x3",
+        "conv2d-7x7",
+    )
+)  # fmt: skip
 SEARCH_S = 60.0
 """Wall seconds of a search on the CPU or a GPU."""

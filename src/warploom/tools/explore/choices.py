@@ -37,6 +37,8 @@ def list_choices(case: str, function: Function, options: KernelOptions, stopwatc
             before = open_before_search(recipe.backbone, options.target, options.fixed)
         found.append(before | values)
     line = plain_line(case, "solved", stopwatch.read()) | facts(function, program, options)
-    parts = {parting.name: [str(parts) for parts in parting.variants]} if parting.name and len(parting.variants) > 1 else {}
+    parts: dict[str, list[str]] = {}
+    if parting.name and len(parting.variants) > 1:
+        parts[parting.name] = [str(n) for n in sorted(parting.variants)]
     choices = parts | named(program, found)
     return Outcome(line | {"choices": choices}, EXIT_BY_STATUS["solved"], details=table(choices))

@@ -172,7 +172,10 @@ def explore(
         from warploom.schedule.choices import Features
         from warploom.tools.explore.kernel import explore_tensor
         from warploom.tools.explore.options import PROVED_S, KernelOptions, machine_of, sizes_of
+        from warploom.tools.explore.package import check_known
 
+        if is_package and machine == "cpu":
+            check_known(asked_for.run_time)
         sizes_of(found, named, asked_for.run_time)  # before the machine is measured, which takes seconds
         if machine == "cpu":
             progress("asking how fast this machine is, which is measured once")

@@ -17,9 +17,11 @@ from warploom.kernels.tensors import TensorKernel
 from warploom.schedule.backbone import (
     Backbone,
     Content,
+    Operator,
     Program,
     Role,
     can_bound,
+    converts_to_integers,
     evaluate_bounded,
     evaluate_program,
     exact_whole,
@@ -52,6 +54,8 @@ TOLERANCE = 1e-3
 FURTHER_S = 0.5
 """CPU seconds that the references of further data sets take at most, about."""
 _MOST_SETS = 24
+_LEAST_SETS, _CHOSEN_SETS = 4, 12
+"""Numbers of a kind, at least, where there is time; of functions with conditions."""
 _STEP_S = 1e-4
 _POINT_S = 4e-9
 _BOUNDED_POINT_S = 3.2e-8
@@ -144,10 +148,10 @@ def data_for(program: Program, kernel: TensorKernel | None, seed: int, budget_s:
     scalars = _whole_scalars(program)
     whole = exact_whole(program, scalars)
     if whole is not None:
-        inputs = _inputs(program, Content.WHOLE, 0, seed, whole)
+        inputs = _inputs(program, Content.WHOLE, 0, seed, scalars, whole)
         return _data(program, kernel, inputs, scalars, Content.WHOLE, budget_s)
     given = _scalars(program, {} if kernel is None else kernel.parameters)
-    return _data(program, kernel, _inputs(program, Content.RANDOM, 0, seed), given, Content.RANDOM, budget_s)
+    return _data(program, kernel, _inputs(program, Content.RANDOM, 0, seed, given), given, Content.RANDOM, budget_s)
 
 
 def further_data(
@@ -166,9 +170,9 @@ def further_data(
     plan = [one for one in _plan(program, is_exact=whole is not None) if one != (first, 0)]
     plan = (plan[effort.start % len(plan) :] + plan[: effort.start % len(plan)])[: effort.sets(program)] if plan else []
     for content, number in plan:
-        inputs = _inputs(program, content, number, seed, _INEXACT_WHOLE if whole is None else whole)
         is_exact = whole is not None and content in (Content.WHOLE, Content.SPECIAL)
         given = whole_scalars if is_exact else scalars
+        inputs = _inputs(program, content, number, seed, given, _INEXACT_WHOLE if whole is None else whole)
         allowed: dict[str, Array] | None = None
         if can_bound(program) and content is not Content.SPECIAL:
             made = evaluate_bounded(program, inputs, given, is_exact=is_exact)
@@ -215,7 +219,7 @@ def _plan(program: Program, *, is_exact: bool) -> list[tuple[Content, int]]:
     special = [(Content.SPECIAL, n) for n in range(2)] if only_chooses(program) else []
     rounds: list[tuple[Content, int]] = []
     is_bounded = not is_exact and can_bound(program)
-    for n in range(min(max(4, turns), _MOST_SETS)):
+    for n in range(min(max(_CHOSEN_SETS if _has_conditions(program) else _LEAST_SETS, turns), _MOST_SETS)):
         later = [(Content.WHOLE, n + 1)]
         if is_bounded:
             later = [(Content.FAR, n), (Content.RANDOM, n + 1), *later, *([(Content.WIDE, 0)] if n == 0 else [])]
@@ -223,8 +227,14 @@ def _plan(program: Program, *, is_exact: bool) -> list[tuple[Content, int]]:
     return [*first, *special, *rounds][:_MOST_SETS]
 
 
-def _inputs(program: Program, content: Content, number: int, seed: int, whole: int = 1) -> dict[str, Array]:
-    marks = marks_of(program.plain.stages)
+def _has_conditions(program: Program) -> bool:
+    return any(i.operator is Operator.SELECT for stage in program.plain.stages for i in stage.instructions)
+
+
+def _inputs(
+    program: Program, content: Content, number: int, seed: int, scalars: Mapping[str, float], whole: int = 1
+) -> dict[str, Array]:
+    marks = marks_of(program.plain.stages, scalars)
     return inputs_of(content, number, program.arguments, seed, places_of(program.stages), whole=whole, marks=marks)
 
 
@@ -238,15 +248,18 @@ def _data(
 ) -> Data:
     points, is_exact = points_of(program), content is Content.WHOLE
     outputs: dict[str, Array] = {}
-    reference = ""
+    reference, allowed = "", None
     if kernel is not None and (budget_s is None or points <= budget_s * COMPUTED_PER_S):
         outputs, reference = kernel.reference(inputs, scalars), "NumPy"
     evaluated_points = EVALUATED if budget_s is None else min(EVALUATED, budget_s * EVALUATED_PER_S)
     if points <= evaluated_points and (kernel is None or len(program.stages) > 1):
         evaluated = evaluate_program(program, inputs, scalars)
         outputs, reference = evaluated | outputs, reference or "evaluation"
+        is_few = points * _BOUNDED_POINT_S <= evaluated_points * _POINT_S
+        if is_few and not is_exact and converts_to_integers(program) and can_bound(program):
+            allowed = {n: a.allowed for n, a in evaluate_bounded(program, inputs, scalars).items()}
     tolerance = 0.0 if is_exact else TOLERANCE
-    return Data(inputs, scalars, outputs, reference, _in_bf16(program, is_exact=is_exact), content, tolerance)
+    return Data(inputs, scalars, outputs, reference, _in_bf16(program, is_exact=is_exact), content, tolerance, allowed)
 
 
 def _in_bf16(program: Program, *, is_exact: bool) -> frozenset[str]:

@@ -20,8 +20,8 @@ def evaluators(options: KernelOptions, data: Data, executor: Executor | None) ->
         outputs = {n: a for n, a in data.outputs.items() if n in written} if arrays is not None else None
         if options.target.kind == "cpu":
             return CpuEvaluator(
-                stage, threads=options.threads, executor=executor, reference=outputs, tolerance=data.tolerance, arrays=arrays,
-                scalars=data.scalars,
+                stage, threads=options.threads, executor=executor, reference=outputs, tolerance=data.tolerance,
+                allowed=data.allowed, arrays=arrays, scalars=data.scalars,
             )  # fmt: skip
         if not options.is_measured:
             return ModelEvaluator(options.target)

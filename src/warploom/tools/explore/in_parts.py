@@ -1,4 +1,4 @@
-"""A tensor function whose sum is made in parts by more blocks, and added up by a second kernel."""
+"""A tensor function whose reductions are made in parts by more blocks, and put together by later kernels."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Unpack
 
 from warploom.kernels.tensors import TensorKernel
-from warploom.schedule.backbone import Program, Tiles, no_tiles, unlike
+from warploom.schedule.backbone import ROWS, Program, Tiles, no_tiles, unlike
 from warploom.schedule.frontend import PartedFunction, ProgramOptions, TensorFunction
+from warploom.synth.compiled import joined_domain
 from warploom.terms import algebra_for
 
 
@@ -18,10 +19,15 @@ class InParts:
 
     whole: TensorKernel | TensorFunction
     parts: int
+    size: str
+    """Name of the size that is summed over."""
+    rest: int = 0
+    """Elements behind the last part."""
 
     @property
     def parted(self) -> PartedFunction:
-        return PartedFunction(self.whole.function if isinstance(self.whole, TensorKernel) else self.whole, self.parts)
+        function = self.whole.function if isinstance(self.whole, TensorKernel) else self.whole
+        return PartedFunction(function, self.parts, self.size, self.rest)
 
     def program(
         self, sizes: Mapping[str, int], tiles: Tiles = no_tiles, **options: Unpack[ProgramOptions]
@@ -41,12 +47,9 @@ class InParts:
 
     @property
     def domain(self) -> str:
-        """Numbers for which sums may be taken in another order, as the parts of this one are."""
-        return algebra_for(self.parted.sum.total.dtype).domain_of(("+",))
+        """Numbers for which reductions may be taken in another order, as the parts of this one are."""
+        return joined_domain([algebra_for(r.dtype).domain_of((ROWS[r.operator].sign,)) for r in self.parted.found.totals])
 
     def unlike(self, sizes: Mapping[str, int], program: Program) -> str | None:
         """Why the program's stages are not seen to be the function at these sizes; None where they are proved to be."""
-        stages, whole = program.stages, self.whole_at(sizes).stages
-        if len(stages) != 2 or len(whole) != 1:
-            return f"{len(stages)} kernels in place of {len(whole)}"
-        return unlike(whole[0], *stages)
+        return unlike(self.whole_at(sizes).stages, program.stages)

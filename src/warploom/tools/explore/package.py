@@ -49,7 +49,7 @@ def package_of(
     if options.target.kind != "cpu":
         message = f"expected a CPU for a folder of C, Python and PyTorch, got {options.target.name}"
         raise UserError(Diagnostic("OPTION", message, fix="Name a file: --code kernel.cu."))
-    check_known(options)
+    check_known(options.run_time)
     text, sources = c_program(nests)
     made = _Package(
         program, entry_of(program, nests, sources, text).name, sizes, options.threads, any(map(has_integers, nests)), build
@@ -64,10 +64,10 @@ def package_of(
     }
 
 
-def check_known(options: KernelOptions) -> None:
+def check_known(run_time: Mapping[str, int]) -> None:
     """UserError (OPTION) where sizes are known at run time only: the files say shapes."""
-    if options.run_time:
-        message = f"expected known sizes for files that are called, got {', '.join(options.run_time)} at run time"
+    if run_time:
+        message = f"expected known sizes for files that are called, got {', '.join(run_time)} at run time"
         raise UserError(Diagnostic("OPTION", message, fix="Write the C alone (--code kernel.c), or name the sizes."))
 
 

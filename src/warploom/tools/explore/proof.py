@@ -76,6 +76,8 @@ class Proof:
     """CPU seconds."""
     is_of_class: bool = False
     """Proved for every value of the size that is known at run time."""
+    small: Program | None = None
+    """The program that was proved, where it is at other sizes than those asked for."""
 
     @property
     def line(self) -> Line:
@@ -104,8 +106,7 @@ def proof_of(
         found = _proof_of(function, sizes, program, implementations, target, effort, _Clock(limit_s))
     if not isinstance(function, InParts) or found.verdict != "proved":
         return found
-    small = program if dict(found.sizes) == dict(sizes) else function.program(found.sizes)
-    if why := function.unlike(sizes, program) or function.unlike(found.sizes, small):
+    if why := function.unlike(sizes, program) or function.unlike(found.sizes, found.small or program):
         return Proof("unchecked", reason=f"each kernel is proved, but not that together they are the sum: {why}")
     return replace(found, domain=joined_domain([found.domain, function.domain]))
 
@@ -292,7 +293,7 @@ def _at_small_sizes(
     if isinstance(found, str):
         return Proof("unchecked", reason=found)
     proof = prove_nests(found.program, found.nests, target, found.sizes)
-    return replace(proof, domain=", ".join([proof.domain, *found.told]))
+    return replace(proof, domain=", ".join([proof.domain, *found.told]), small=found.program)
 
 
 def work_of(program: Program) -> int:

@@ -86,11 +86,12 @@ def kinds_of(stage: Backbone, implementation: Implementation[Candidate], extent:
 def program_at(
     function: Function, sizes: Mapping[str, int], program: Program, sizes_of: Sequence[Sequence[int]]
 ) -> tuple[dict[str, int], Program]:
-    """The sizes of the arrays at which the extents have these sizes, and the program there, with these tiles and no others.
+    """The sizes of the arrays at which the extents have these sizes, and the program there, with these tiles and no others; what
+    is made in parts is made in fewer of them.
 
     UserError where the function has no such program.
     """
-    small = _small_sizes(function, sizes, program, sizes_of)
+    function, small = _at_small_sizes(function, sizes, program, sizes_of)
     multiples = {size.name: size.multiple for stage in program.stages for size in run_time_sizes(stage)}
     found = function.at_run_time(function.program(small, tiles_of(program, sizes_of)), multiples, has_strides=True)
     if len(found.stages) > len(program.stages):
@@ -101,12 +102,15 @@ def program_at(
     return small, replace(found, stages=stages)
 
 
-def _small_sizes(
+def _at_small_sizes(
     function: Function, sizes: Mapping[str, int], program: Program, sizes_of: Sequence[Sequence[int]]
-) -> dict[str, int]:
-    if isinstance(function, InParts):
-        return function.parted.outer(small_sizes(function.parted.inner(sizes), program, sizes_of))
-    return small_sizes(sizes, program, sizes_of)
+) -> tuple[Function, dict[str, int]]:
+    if not isinstance(function, InParts):
+        return function, small_sizes(sizes, program, sizes_of)
+    parts = f"parts of {function.size}"  # no name of a size
+    found = small_sizes({**function.parted.inner(sizes), parts: function.parts}, program, sizes_of)
+    fewer = replace(function, parts=max(2, found.pop(parts)))
+    return fewer, fewer.parted.outer(found)
 
 
 def _like(stage: Backbone, whole: Backbone, sizes: Sequence[int]) -> Backbone:

@@ -41,7 +41,7 @@ def _stage(stage: Backbone, on: Target, asked: str | None) -> Backbone:
         raise UserError(Diagnostic("CHOICE", f"expected {YES} or {NO} as {WORDED} of {stage.name}, got {asked}"))
     if asked == NO:
         return stage
-    return in_words(stage, on.words, () if asked == YES else on.slow_words)
+    return in_words(stage, on.words, () if asked == YES else on.slow_words, on.tiles)
 
 
 def open_before_search(stage: Backbone, on: Target, fixed: Mapping[str, str]) -> dict[str, list[str]]:

@@ -15,10 +15,13 @@ from warploom.tools.lint.mended import mended
 from warploom.tools.lint.names import demangled
 from warploom.tools.lint.rules import BY_NAME, FIXES, LEVELS, OF_KIND, Level, Rule
 from warploom.tools.lint.sources import Source, line_text
+from warploom.tools.ptx.arguments import SHARED_FIX, has_dynamic_shared
 
 _SHOWN_LANES = 8
 _WASTE = 2
 """Sectors for each that would do, from which on an access is reported: one more for a start between two sectors is usual."""
+_OF_SHARED = " of shared memory, which has "
+"""What the interpreter says of an access outside of it."""
 Triple = tuple[int, int, int]
 
 
@@ -65,6 +68,7 @@ class Found:
 
 def mistakes(findings: Iterable[Finding], source: Source, kernel: str, values: Sequence[Argument]) -> list[Found]:
     """The interpreter's findings of a launch with these arguments."""
+    is_dynamic = has_dynamic_shared(source.program, source.program.routines[kernel])
     return [
         Found(
             rule=OF_KIND[finding.kind],
@@ -75,6 +79,7 @@ def mistakes(findings: Iterable[Finding], source: Source, kernel: str, values: S
             threads=((finding.block, finding.thread),) if finding.block and finding.thread else (),
             others=tuple((text, source.places(span.line, span.column)) for text, span in finding.others),
             count=finding.count,
+            own_fix=SHARED_FIX if is_dynamic and finding.kind == "out_of_bounds" and _OF_SHARED in finding.message else "",
         )
         for finding in findings
     ]

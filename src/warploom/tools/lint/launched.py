@@ -23,7 +23,7 @@ from warploom.tools.lint.python_kernels import TritonKernel, constant, is_python
 from warploom.tools.lint.resources import resources
 from warploom.tools.lint.silenced import read_baseline, split, write_baseline
 from warploom.tools.lint.sources import Compilation, Source, kernel_named
-from warploom.tools.ptx.arguments import arguments, extents, symbols
+from warploom.tools.ptx.arguments import arguments, extents, symbols, unread
 
 _EXAMPLES = dict.fromkeys(("b64", "u64"), "random:f32:1024") | {"s64": "i64:", "f32": "f32:1", "f64": "f64:1"}
 """An argument for a parameter of each type: those of 64 bits mostly are arrays. Integers get their number below."""
@@ -131,7 +131,8 @@ def _launched(path: str, options: LintOptions, source: Source | None) -> _Launch
     name = kernel_named(source, options.kernel)
     if shape is None:
         return _Launched(source, name)
-    values = arguments(options.arguments, len(source.program.routines[name].parameters), demangled(name))
+    routine = source.program.routines[name]
+    values = arguments(options.arguments, len(routine.parameters), demangled(name), unread(source.program, routine))
     return _Launched(source, name, shape, values, options.shared_bytes)
 
 
@@ -206,7 +207,8 @@ def _without_launch(case: str, path: str, source: Source, routine: Routine, stop
     texts_of = [repr(instruction) for instruction in routine.instructions]
     tall, wide = (any(f"%{name}.y" in text for text in texts_of) for name in ("tid", "ctaid"))
     block = ",".join(map(str, required)) if required else "32,8" if tall else "256"
-    examples = [_EXAMPLES.get(p.type, "i32:") for p in routine.parameters]
+    idle = unread(source.program, routine)
+    examples = ["u64:0" if n in idle else _EXAMPLES.get(p.type, "i32:") for n, p in enumerate(routine.parameters)]
     of_two = tall or sum(text.endswith(":") for text in examples) > 1  # 32 rows of 32 elements are the 1024 of an array
     texts = " ".join(f"--arg {text}{(32 if of_two else 1024) if text.endswith(':') else ''}" for text in examples)
     plain = plain_name(routine.name)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar, cast
 
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warploom.core import Diagnostic, UserError
-from warploom.ptx import SWIZZLES, Surface, TensorMap, Texture
+from warploom.ptx import SWIZZLES, Program, Routine, Surface, TensorMap, Texture
 from warploom.ptx.simt import Argument
 
 MAX_BYTES = 1 << 33
@@ -118,8 +118,8 @@ def by_index(texts: Sequence[str], count: int, kernel: str) -> dict[int, str]:
     return found
 
 
-def arguments(texts: Sequence[str], count: int, kernel: str) -> list[Argument]:
-    """All arguments as numbers, in order of their index.
+def arguments(texts: Sequence[str], count: int, kernel: str, unread: Collection[int] = ()) -> list[Argument]:
+    """All arguments as numbers, in order of their index; the kernel reads none of those in `unread`.
 
     UserError (LAUNCH_ARGUMENTS) for a missing, repeated or superfluous one.
     """
@@ -128,8 +128,31 @@ def arguments(texts: Sequence[str], count: int, kernel: str) -> list[Argument]:
     found = {index: _argument(index, spec) for index, spec in given.items()}
     if missing:
         message = f"expected {count} arguments for {kernel}, got none for parameter{'s'[: len(missing) > 1]} {', '.join(missing)}"
-        raise UserError(Diagnostic("LAUNCH_ARGUMENTS", message, fix=f"Add --arg {missing[0]}=..., where ... is {_FORMS}."))
+        fix = f"Add --arg {missing[0]}=..., where ... is {_FORMS}."
+        if {int(index) for index in missing} <= set(unread):
+            added = " ".join(f"--arg {index}=u64:0" for index in missing)
+            fix = f"The kernel does not read {'it' if len(missing) == 1 else 'them'}, as it is with Triton's last two: add {added}."
+        raise UserError(Diagnostic("LAUNCH_ARGUMENTS", message, fix=fix))
     return [found[index] for index in range(count)]
+
+
+def unread(program: Program, kernel: Routine) -> frozenset[int]:
+    """Indices of the pointers and 64-bit numbers whose names stand nowhere but in the kernel's parameters."""
+    text = program.module.text
+    return frozenset(
+        index
+        for index, parameter in enumerate(kernel.parameters)
+        if parameter.size_bytes == 8 and len(re.findall(rf"(?<![\w$%]){re.escape(parameter.name)}(?![\w$])", text)) == 1
+    )
+
+
+SHARED_FIX = "Give the launch its dynamic shared memory, with --shared BYTES, or guard the access."
+"""Where a kernel with dynamic shared memory leaves its shared memory."""
+
+
+def has_dynamic_shared(program: Program, kernel: Routine) -> bool:
+    """Whether the kernel may use `.extern .shared` arrays, whose size the launch says."""
+    return any(v.space == "shared" and not v.size_bytes for v in (*program.variables.values(), *kernel.variables.values()))
 
 
 def _argument(index: int, spec: str) -> Argument:

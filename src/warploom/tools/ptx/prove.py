@@ -50,7 +50,7 @@ from warploom.tools.command.options import DEBUG_OPTION, JSON_OPTION
 from warploom.tools.command.outcome import Outcome, Progress
 from warploom.tools.command.output import Output
 from warploom.tools.command.usage import Stopwatch
-from warploom.tools.ptx.arguments import Triple, by_index, launch_options, launch_texts, shape_of, triple
+from warploom.tools.ptx.arguments import SHARED_FIX, Triple, by_index, launch_options, launch_texts, shape_of, triple
 from warploom.tools.ptx.check import read_good_ptx
 from warploom.tools.ptx.replay import Replay, replay
 from warploom.tools.ptx.specs import load_spec
@@ -260,7 +260,9 @@ def proof_messages(proof: CompiledProof, program: Program) -> tuple[str, ...]:
             span = proof.fault.span
             notes = tuple((str(a), Span(span.file, a.line, 1, a.line, 1)) for a in proof.fault.accesses[:1])
         code = proof.fault.kind.upper().replace(" ", "_").replace("-", "_")
-        return rendered((Diagnostic(code, proof.fault.message, proof.fault.span, notes=notes),))
+        outside = program.variables.get(proof.fault.element) if proof.fault.kind == "out of bounds" else None
+        fix = SHARED_FIX if outside is not None and outside.space == "shared" and not outside.size_bytes else ""
+        return rendered((Diagnostic(code, proof.fault.message, proof.fault.span, fix, notes),))
     if proof.difference is not None and proof.difference.line is not None:
         line = proof.difference.line
         text = program.module.text.splitlines()[line - 1]

@@ -21,7 +21,7 @@ from warploom.tools.command.options import DEBUG_OPTION, JSON_OPTION
 from warploom.tools.command.outcome import Outcome, Progress
 from warploom.tools.command.output import Output
 from warploom.tools.command.usage import Stopwatch
-from warploom.tools.ptx.arguments import ARGUMENT_HELP, CLUSTER_OPTION, arguments, extents, launch_options, launch_texts, symbols
+from warploom.tools.ptx.arguments import ARGUMENT_HELP, CLUSTER_OPTION, arguments, extents, launch_options, launch_texts, symbols, unread
 from warploom.tools.ptx.check import read_good_ptx
 
 SHOWN = 20
@@ -49,7 +49,7 @@ def run_file(path: str, options: RunOptions, stopwatch: Stopwatch) -> tuple[Outc
     """Runs a kernel of a file, writes its arrays; UserError for a wrong request."""
     program = read_good_ptx(path)
     kernel = program.kernel(options.kernel)
-    values = arguments(options.arguments, len(kernel.parameters), kernel.name)
+    values = arguments(options.arguments, len(kernel.parameters), kernel.name, unread(program, kernel))
     ran = launch(
         program, kernel.name, grid=options.grid, block=options.block, args=values, symbols=symbols(options.symbols),
         dynamic_shared_bytes=options.shared_bytes, counts=options.counts, checks=options.checks, limit=options.limit,

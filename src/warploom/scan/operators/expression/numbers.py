@@ -215,7 +215,9 @@ def constant_difference(left: Expr, right: Expr) -> int | Fraction | None:
 
 
 def floor_quotient(expr: Expr, divisor: int) -> Expr:
-    """`expr // divisor`, divisor > 0."""
+    """`expr // divisor`, divisor > 0. Raises UndefinedError for an infinity, of which Python makes NaN."""
+    if is_infinite(expr):
+        raise UndefinedError("the quotient of an infinity")
     if divisor == 1:
         return expr
     if expr.op == "const":

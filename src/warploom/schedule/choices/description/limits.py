@@ -171,12 +171,16 @@ def _copies(words: Vocabulary, held: Counter) -> Counter:
     stages = space.enum("stages", (words.temporaries,), ("1", "2", "3"))
     layer = space.enum("layer", (layers,), ("ABSENT", "PRESENT"))
     of = space.function("array_of")
+    same = _same_tiles(words)
     for first, values in ((1, ("1", "2", "3")), (2, ("2", "3")), (3, ("3",))):
         is_from = space.fact(f"is_layer_{first}")
         space.require(
-            f"layer {first} is there", {c: layers}, [~is_from(c), layer(c).is_("PRESENT"), stages(of(c)).is_not(*values)]
+            f"layer {first} is there",
+            {c: layers},
+            [~is_from(c), same(of(c)).is_("YES"), layer(c).is_("PRESENT"), stages(of(c)).is_not(*values)],
         )
         space.require(f"layer {first} is needed", {c: layers}, [~is_from(c), layer(c).is_("ABSENT"), stages(of(c)).is_(*values)])
+    space.require("tiles copied for another sum have no layers", {c: layers}, [same(of(c)).is_("NO"), layer(c).is_("ABSENT")])
     can = space.fact("can_pipeline")
     space.require("arrays that may be filled ahead", {r: words.temporaries}, [can(r), stages(r).is_("1")])
     around = space.enum("pipelined", (words.temporaries,), (*(f"LOOP_{n}" for n in range(MOST_LOOPS)), "NONE"))
@@ -196,6 +200,22 @@ def _copies(words: Vocabulary, held: Counter) -> Counter:
             f"pair {n} is sequential", {r: words.temporaries}, [~has(r), around(r).is_not(name), kind(first).is_("LOOP")]
         )
     return space.counter("shared_bytes", sum=held(of(c)), over={c: layers}, when=[layer(c).is_("PRESENT")])
+
+
+def _same_tiles(words: Vocabulary) -> EnumChoice:
+    """Whether a temporary holds what an earlier one holds in each round of one loop (`twins`), and takes no memory."""
+    space, order = words.space, words.order
+    (r,) = space.objects("r")
+    same, has_twin = space.enum("same_tile", (words.temporaries,), ("NO", "YES")), space.fact("has_twin")
+    rounds = order(space.function("rounds_of_twin")(r), space.function("own_rounds")(r))
+    space.require("tiles that another sum may have copied", {r: words.temporaries}, [has_twin(r), same(r).is_("NO")])
+    space.require(
+        "sums in one loop share tiles", {r: words.temporaries}, [~has_twin(r), rounds.is_not("MERGED"), same(r).is_("YES")]
+    )
+    space.require(
+        "sums apart have their own tiles", {r: words.temporaries}, [~has_twin(r), rounds.is_("MERGED"), same(r).is_("NO")]
+    )
+    return same
 
 
 def _registers(words: Vocabulary, partials: EnumChoice | None) -> None:

@@ -398,7 +398,13 @@ def _read_call(state: State, node: ast.Call) -> Expression:
             result = apply(state, _REDUCING[_OF_TWO.get(name, name)], [result, operand], node)
         return result
     wanted = f"{name}(a, b) or {name}(value, over=k)" if name in ("max", "min") else f"{name}(value, over=k)"
-    wanted = f"{name}(value)" if name in _UNARY else f"{name}(a, b)" if name in _OF_TWO else wanted
+    wanted = (
+        f"{name}(value)"
+        if name in _UNARY
+        else f"{name}(a, b)"
+        if name in _OF_TWO
+        else wanted
+    )
     raise state.problem("CALL", f"expected {wanted}, got {ast.unparse(node)}", node, f"Write {wanted}.")
 
 

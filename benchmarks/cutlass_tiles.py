@@ -96,8 +96,10 @@ class Row:
 def decisions(kernel: str, tile: str, *, is_spread: bool = True) -> dict[str, str]:
     """The sizes of all levels and who copies, by name, as `--set` takes them."""
     rows, columns, deep = (int(n) for n in tile.split("x"))
-    if kernel == "matmul":  # 8 by 8 results of a thread, in vectors of 4
-        sizes = {"m1": rows // _RESULTS, "m2": _RESULTS, "n1": 2, "n2": columns // _RESULTS, "n3": 4, "k1": deep // 4, "k2": 4}
+    if kernel == "matmul":  # 8 by 8 results of a thread, in vectors of 4; twice as many along a side of 256
+        tall, wide = (2 if size > 128 else 1 for size in (rows, columns))
+        sizes = {"m1": rows // _RESULTS // tall, "m2": _RESULTS * tall, "n1": 2 * wide, "n2": columns // _RESULTS // wide}
+        sizes |= {"n3": 4, "k1": deep // 4, "k2": 4}
     else:  # four warps, eight for the largest tiles, side by side along the columns, 16 of these each at least
         warps = min(8 if rows * columns > 128 * 128 else 4, columns // 16)
         along = min(_RESULTS, rows // 8)

@@ -72,7 +72,7 @@ def test_no_unit_has_less_to_do_than_the_bound_says(on: str, name: str) -> None:
         assert made.time_ms >= found[1].bound_ms
 
 
-@pytest.mark.parametrize(("on", "name"), [("sm_75", "conv2d"), ("sm_86", "matmul"), ("sm_90", "matmul_f16")])
+@pytest.mark.parametrize(("on", "name"), [("sm_75", "matmul"), ("sm_86", "conv2d"), ("sm_90", "matmul")])
 def test_the_bound_knows_copies_that_all_threads_share_out(on: str, name: str) -> None:
     kernel = tensor_kernel(name)
     space = kernel_space(kernel.program(kernel.sizes).stages[0], TARGETS[on])

@@ -194,6 +194,8 @@ def _spread(space: KernelSpace, problem: Problem) -> Ints:
         dims = {int(statement): n for n, statement in enumerate(problem.dim_statement)}
         instructions = {int(statement): n for n, statement in enumerate(problem.instruction_statement)}
         for number, temporary in enumerate(space.temporaries):
+            if not objects.is_copy(temporary):
+                continue
             variable = _entry(variables, _number(space, "Temporaries", temporary.region))
             for pair, own in zip(objects.pairs_of(number), temporary.pairs, strict=True):
                 ends = objects.pairs[pair].source, objects.pairs[pair].target

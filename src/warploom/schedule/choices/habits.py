@@ -122,15 +122,11 @@ def _matrix_of(objects: Objects, total: Operation) -> MatrixInstruction | None:
 class _TileWay:
     is_tall: bool = False
     """Twice as many results of a thread along the axis without vectors, 8 threads along it and 8 along the other. So fewer loads
-    make a product, which matters where shared memory is small or its loads are as slow as arithmetic. Where threads copy along
-    their loops, tiles are not copied ahead, so that more blocks fit."""
-    spread: int = 0
-    """All threads share out each copy of a slice, whatever their loops are, with so many of them along the fastest axis."""
+    make a product, which matters where shared memory is small or its loads are as slow as arithmetic. Tiles are not copied
+    ahead, so that more blocks fit."""
 
 
-_TILE_WAYS = (_TileWay(), _TileWay(is_tall=True), _TileWay(is_tall=True, spread=8), _TileWay(is_tall=True, spread=16))
-_SLICE = 16
-"""Length of a slice of the sum that all threads share out."""
+_TILE_WAYS = (_TileWay(), _TileWay(is_tall=True))
 
 
 class Tiles:
@@ -208,20 +204,17 @@ class Tiles:
             if extent not in outside:
                 yield "order", (statement, self.own[extent]), "BEFORE"
         vector = self.vector_of(temporary)
-        if self.way.spread:
-            yield "spread", (temporary.region,), "YES"
         if vector is not None:
             pair = next(p for p in temporary.pairs if p.extent == self.loop[vector].extent)
-            for statement in (pair.load,) if self.way.spread else (vector, pair.store, pair.load):
+            for statement in (vector, pair.store, pair.load):
                 yield "dim_kind", (statement,), "VECTOR"
-        if not self.way.spread:
-            inside = {e: s for e, s in loads.items() if e not in outside}
-            yield from self._along_loops(inside, threads, vector)
+        inside = {e: s for e, s in loads.items() if e not in outside}
+        yield from self._along_loops(inside, threads, vector)
         access = self.backbone.instructions[temporary.producer].access
         if access is not None:
             yield "mem_space", (access.region,), "GLOBAL"
         yield "cache", (producer.statement,), "L2"
-        yield "stages", (temporary.region,), "1" if self.way.is_tall and not self.way.spread else "2"
+        yield "stages", (temporary.region,), "1" if self.way.is_tall else "2"
         yield "swizzle", (temporary.region,), "PERMUTED"
 
     def _along_loops(self, loads: Mapping[int, int], threads: list[int], vector: int | None) -> Iterator[Habit]:
@@ -267,13 +260,10 @@ class Tiles:
         vectors = {self.loop[v].extent for t in self.staged if (v := self.vector_of(t)) is not None}
         for extent in sorted(vectors):
             yield "size", (extent,), str(lanes)
-        fastest = next(iter(self.threads()), None)
         for statement, kind in self.kinds.items():
             loop = self.loop[statement]
             if kind == "THREAD" and self.way.is_tall:
-                yield "size", (loop.extent,), str(self.way.spread if self.way.spread and statement == fastest else _RESULTS)
-            elif kind == "LOOP" and self.way.spread and loop.level:
-                yield "size", (loop.extent,), str(_SLICE // lanes)
+                yield "size", (loop.extent,), str(_RESULTS)
             elif kind == "UNROLL" and not loop.is_reduction and loop.extent not in vectors and loop.level:
                 has_vector = any(self.backbone.extents[v].axis == loop.axis for v in vectors)
                 yield "size", (loop.extent,), str(_RESULTS // lanes if has_vector else along)

@@ -125,7 +125,7 @@ class _Inputs:
             "can_prefetch": frozenset[int]([0] if self._is_far() and not run_time_sizes(backbone) else []),
             "can_mirror": frozenset[int]([] if self.target.has_threads or symmetry_of(backbone) is None else [0]),
             "can_swizzle": frozenset(t.region for t in objects.temporaries if self.target.has_threads and len(t.pairs) > 1),
-            "can_spread": frozenset(t.region for t in objects.temporaries if self._can_spread(t)),
+            "can_spread": frozenset(t.region for t in objects.temporaries if self.target.has_threads and objects.is_copy(t)),
             "can_be_in_atoms": frozenset(t.region for t in objects.temporaries if self._is_factor_of_groups(t)),
             "is_reduced": frozenset(reduced),
             "is_exact": self.features.exact,
@@ -375,15 +375,6 @@ class _Inputs:
         """The array that is loaded into a temporary, or, of results, any region."""
         access = self.objects.backbone.instructions[temporary.producer].access
         return temporary.region if access is None else access.region
-
-    def _can_spread(self, temporary: Temporary) -> bool:
-        """A load of an array whose value goes to the temporary alone."""
-        instructions = self.objects.backbone.instructions
-        producer = instructions[temporary.producer]
-        results = (o for i in instructions for o in i.operands if isinstance(o, Result))
-        uses = sum(o.instruction == temporary.producer for o in results)
-        axes = {self.objects.backbone.extents[p.extent].axis for p in temporary.pairs}
-        return self.target.has_threads and producer.operator is Operator.LOAD and uses == 1 and set(producer.axes) <= axes
 
     def _can_cache(self, operation: Operation, cache: Cache) -> bool:
         backbone = self.objects.backbone

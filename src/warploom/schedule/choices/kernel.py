@@ -105,8 +105,13 @@ class KernelSpace:
 
     @property
     def usual(self) -> dict[str, str]:
-        """Decisions that matter only to several kernels together, as a search for one takes them."""
-        return {f"direction({self.backbone.name})": "FORWARD"} if "direction" in self.instance.space.choices else {}
+        """Decisions that a search takes unless they are taken by hand: those that matter only to several kernels together, and
+        copies along the loops of threads, since searches with both ways open end at slower kernels for some targets."""
+        found = {f"direction({self.backbone.name})": "FORWARD"} if "direction" in self.instance.space.choices else {}
+        if "spread" in self.instance.space.choices:
+            copies = (t.region for t in self.temporaries if self.objects.is_copy(t))
+            found |= {self.names.text("spread", (region,)): "NO" for region in copies}
+        return found
 
     def choices(self, order: Sequence[str] = DEFAULT_ORDER) -> tuple[str, ...]:
         """The choices of `order` that this space has. UserError (CHOICE) for a name that is no choice."""

@@ -109,6 +109,16 @@ class Objects:
         terms = ((t, f * stride) for index, stride in zip(access.indices, strides, strict=True) for t, f in index.terms)
         return sum(step for term, step in terms if term == axis)
 
+    def is_copy(self, temporary: Temporary) -> bool:
+        """Whether a load of an array goes to the temporary alone, and is used again from there."""
+        instructions = self.backbone.instructions
+        producer = instructions[temporary.producer]
+        results = (o for i in instructions for o in i.operands if isinstance(o, Result))
+        uses = sum(o.instruction == temporary.producer for o in results)
+        axes = {self.backbone.extents[p.extent].axis for p in temporary.pairs}
+        is_reused = bool(set(instructions[temporary.consumer].axes) - set(producer.axes))
+        return producer.operator is Operator.LOAD and uses == 1 and is_reused and set(producer.axes) <= axes
+
     def pairs_of(self, temporary: int) -> tuple[int, ...]:
         """The direct pairs of a temporary's value, by their positions; in the order of `Temporary.pairs`."""
         return tuple(n for n, p in enumerate(self.pairs) if p.temporary == temporary and not p.is_reserved)

@@ -176,6 +176,7 @@ def test_a_peer_whose_first_runs_are_slow_races(monkeypatch: pytest.MonkeyPatch)
     assert len(times["cold"].rounds) == len(times["ours"].rounds) >= 9
 
 
+@pytest.mark.slow
 def test_winners_of_several_seeds_are_timed_beside_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(schedule_cpu, "_RACE_S", 0.1)
     line: dict[str, Any] = schedule_bench.measure("polybench/mvt-small", 0.5, 1, 4, Stopwatch(), silent, seeds=2)

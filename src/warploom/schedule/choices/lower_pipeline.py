@@ -16,6 +16,7 @@ from warploom.schedule.nest import (
     Store,
     bytes_of_shared,
     references,
+    replaced,
     statements,
 )
 
@@ -35,7 +36,7 @@ def pipelined(nest: Nest, buffer: int, stages: int, shared_bytes: int, *, has_as
     rest = tuple(node for node in loop.body if node not in fills)
     changed = replace(loop, body=(*(_asynchronous(nest, fills, buffer) if has_async_copy else fills), *rest), stages=copies)
     buffers = tuple(replace(b, copies=copies) if n in filled else b for n, b in enumerate(nest.buffers))
-    made = replace(nest, buffers=buffers, body=replaced(nest.body, changed))
+    made = replace(nest, buffers=buffers, body=replaced(nest.body, changed.number, changed))
     return made if bytes_of_shared(made) <= shared_bytes else nest
 
 
@@ -139,16 +140,4 @@ def _feeds(nest: Nest, load: Load, loaded: tuple[Loop, ...], store: Store, store
     threads = {(x.hardware, x.size) for x in stored if x.kind is Kind.THREAD}
     return all(
         x.number in used or x.number in selected or (x.kind is Kind.THREAD and (x.hardware, x.size) in threads) for x in loaded
-    )
-
-
-def replaced(nodes: tuple[Node, ...], changed: Loop) -> tuple[Node, ...]:
-    """The nodes with that loop in place of the one of its number."""
-    return tuple(
-        changed
-        if isinstance(n, Loop) and n.number == changed.number
-        else replace(n, body=replaced(n.body, changed))
-        if isinstance(n, Loop)
-        else n
-        for n in nodes
     )

@@ -36,6 +36,7 @@ from warploom.schedule.nest import (
     Store,
     hardware_sizes,
     loops,
+    replaced,
     statements,
 )
 
@@ -74,7 +75,7 @@ def spread(nest: Nest, buffer: int, *, is_async: bool) -> Nest:
     copy = _Copy(nest, *found, is_async=is_async)
     values = list(nest.values)
     values[copy.load.target.value] = replace(values[copy.load.target.value], axes=copy.axes)
-    return replace(nest, values=tuple(values), body=_replaced(nest.body, found[0][0].number, copy.made()))
+    return replace(nest, values=tuple(values), body=replaced(nest.body, found[0][0].number, copy.made()))
 
 
 def shares_of(sizes: Sequence[int], threads: int) -> list[Share]:
@@ -139,17 +140,6 @@ def _copy_of(nest: Nest, buffer: int) -> tuple[tuple[Loop, ...], Load, Store] | 
         return None
     uses = sum(1 for s, _ in every if isinstance(s, Load) and s.target.value == load.target.value)
     return (own, load, store) if uses == 1 and nest.buffers[load.memory.buffer].space is Space.GLOBAL else None
-
-
-def _replaced(nodes: tuple[Node, ...], number: int, made: Node) -> tuple[Node, ...]:
-    return tuple(
-        made
-        if isinstance(n, Loop) and n.number == number
-        else replace(n, body=_replaced(n.body, number, made))
-        if isinstance(n, Loop)
-        else n
-        for n in nodes
-    )
 
 
 class _Copy:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from warploom.schedule.backbone import Role
-from warploom.schedule.choices.lower_pipeline import fills_of, loop_around, replaced
+from warploom.schedule.choices.lower_pipeline import fills_of, loop_around
 from warploom.schedule.nest import (
     Barrier,
     Combine,
@@ -20,6 +20,7 @@ from warploom.schedule.nest import (
     loops,
     references,
     renumbered,
+    replaced,
     statements,
 )
 
@@ -44,7 +45,7 @@ def with_one_copy(nest: Nest, first: int, second: int) -> Nest:
     body = tuple(node for node in loop.body if not any(node is f for f in other))
     numbers = {n: n - (n > second) for n in range(len(nest.buffers))}
     numbers[second] = numbers[first]
-    kept = replaced(nest.body, replace(loop, body=body))
+    kept = replaced(nest.body, loop.number, replace(loop, body=body))
     buffers = tuple(b for n, b in enumerate(nest.buffers) if n != second)
     return replace(nest, buffers=buffers, body=tuple(_renamed(node, {}, numbers) for node in kept))
 

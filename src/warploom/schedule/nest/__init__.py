@@ -53,6 +53,7 @@ from warploom.schedule.nest.walk import (
     loops,
     references,
     renumbered,
+    replaced,
     staged_fills,
     statements,
 )
@@ -62,8 +63,7 @@ __all__ = [
     "Count", "Digit", "Factor", "Group", "GroupFactor", "Guard", "Index", "Kind", "Load", "Loop", "Masks", "Memory", "Nest",
     "Node", "OpenLoop", "Products", "Ref", "Register", "Rows", "Space", "Statement", "Store", "StoredTotals", "Swizzle",
     "Threads", "TileFactor", "TileProducts", "Trips", "Value", "Way", "at_run_time", "at_value", "atoms_swizzle", "blocks_of",
-    "buffer_of",
-    "bytes_of_shared", "code_size", "counts", "fused", "guarded_interval", "guards_of", "hardware_sizes", "identity",
-    "interval", "loops", "placed", "products_of", "references", "renumbered", "rounds_held", "share_of", "staged_fills",
-    "statements", "stored_totals", "text", "threads_of", "tiles_of", "verify", "with_barriers", "words_of_sum",
+    "buffer_of", "bytes_of_shared", "code_size", "counts", "fused", "guarded_interval", "guards_of", "hardware_sizes",
+    "identity", "interval", "loops", "placed", "products_of", "references", "renumbered", "replaced", "rounds_held", "share_of",
+    "staged_fills", "statements", "stored_totals", "text", "threads_of", "tiles_of", "verify", "with_barriers", "words_of_sum",
 ]  # fmt: skip

@@ -42,6 +42,14 @@ def loops(nodes: tuple[Node, ...]) -> Iterator[Loop]:
             yield from loops(node.body)
 
 
+def replaced(nodes: tuple[Node, ...], number: int, made: Node) -> tuple[Node, ...]:
+    """The nodes with another one in place of the loop of that number."""
+    return tuple(
+        (made if n.number == number else replace(n, body=replaced(n.body, number, made))) if isinstance(n, Loop) else n
+        for n in nodes
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Blocks:
     """The block loops of a nest and what they hold."""

@@ -44,11 +44,11 @@ def habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ...]:
     ways = (*together, *_MATRIX_WAYS, _OF_FEW_BLOCKS if _results(objects) < _MANY_RESULTS else _OF_MANY_BLOCKS)
     twins = twins_of(objects)
     for shared in (twins, ()) if twins else ((),):
-        for number, way in enumerate(ways if matrices else _TILE_WAYS):
+        for number, way in enumerate(ways if matrices else _MATRIX_WAYS):
             every = [
                 MatrixTiles(objects, o, on, way, target.shared_bytes, shared)
-                if isinstance(way, _MatrixWay) and (on := matrices.get(o.statement))
-                else Tiles(objects, o, way if isinstance(way, _TileWay) else _TILE_WAYS[number > 0])
+                if (on := matrices.get(o.statement))
+                else Tiles(objects, o, is_tall=number > 0)
                 for o in objects.sums
             ]
             if any(isinstance(tiles, MatrixTiles) and not tiles.fits for tiles in every):
@@ -118,22 +118,15 @@ def _matrix_of(objects: Objects, total: Operation) -> MatrixInstruction | None:
     return on if on is not None and {(8,), (2,)} <= set(axes.values()) else None
 
 
-@dataclass(frozen=True, slots=True)
-class _TileWay:
-    is_tall: bool = False
-    """Twice as many results of a thread along the axis without vectors, 8 threads along it and 8 along the other. So fewer loads
-    make a product, which matters where shared memory is small or its loads are as slow as arithmetic. Tiles are not copied
-    ahead, so that more blocks fit."""
-
-
-_TILE_WAYS = (_TileWay(), _TileWay(is_tall=True))
-
-
 class Tiles:
     """Habits of one sum."""
 
-    def __init__(self, objects: Objects, total: Operation, way: _TileWay) -> None:
-        self.objects, self.total, self.way = objects, total, way
+    def __init__(self, objects: Objects, total: Operation, *, is_tall: bool = False) -> None:
+        self.objects, self.total = objects, total
+        self.is_tall = is_tall
+        """Twice as many results of a thread along the axis without vectors, and tiles that are not copied ahead, of blocks of 64
+        threads, so that more of them fit. So fewer loads make a product, which matters where shared memory is small or its loads
+        are as slow as arithmetic."""
         self.backbone: Backbone = objects.backbone
         self.loop = {x.statement: x for x in objects.loops}
         self.operation = {o.statement: o for o in objects.operations}
@@ -214,7 +207,7 @@ class Tiles:
         if access is not None:
             yield "mem_space", (access.region,), "GLOBAL"
         yield "cache", (producer.statement,), "L2"
-        yield "stages", (temporary.region,), "1" if self.way.is_tall else "2"
+        yield "stages", (temporary.region,), "1" if self.is_tall else "2"
         yield "swizzle", (temporary.region,), "PERMUTED"
 
     def _along_loops(self, loads: Mapping[int, int], threads: list[int], vector: int | None) -> Iterator[Habit]:
@@ -255,14 +248,14 @@ class Tiles:
     def sizes(self) -> Iterator[Habit]:
         """Vectors as wide as they may be, and `_RESULTS` results of a thread along each axis that threads share out, or twice as
         many."""
-        along = 2 * _RESULTS if self.way.is_tall else _RESULTS
+        along = 2 * _RESULTS if self.is_tall else _RESULTS
         lanes = max(1, WIDEST_BYTES // self.backbone.instructions[self.total.instruction].dtype.size_bytes)
         vectors = {self.loop[v].extent for t in self.staged if (v := self.vector_of(t)) is not None}
         for extent in sorted(vectors):
             yield "size", (extent,), str(lanes)
         for statement, kind in self.kinds.items():
             loop = self.loop[statement]
-            if kind == "THREAD" and self.way.is_tall:
+            if kind == "THREAD" and self.is_tall:
                 yield "size", (loop.extent,), str(_RESULTS)
             elif kind == "UNROLL" and not loop.is_reduction and loop.extent not in vectors and loop.level:
                 has_vector = any(self.backbone.extents[v].axis == loop.axis for v in vectors)
@@ -386,16 +379,16 @@ class MatrixTiles(Tiles):
         twins: Sequence[Twins] = (),
     ) -> None:
         """twins: of the factors that sums in one loop share."""
-        super().__init__(objects, total, _TileWay())
+        super().__init__(objects, total)
         self.on = on
         self.left_out = {t.second.region for t in twins}
-        self.shape = way
+        self.way = way
         self.shared_bytes = shared_bytes
 
     @property
     def fits(self) -> bool:
         """Whether the way is one for these factors: groups of warps take those that lie along the summed index."""
-        return self.shape.swizzle == "PERMUTED" or all(self._lies_along_sum(t) for t in self.staged)
+        return self.way.swizzle == "PERMUTED" or all(self._lies_along_sum(t) for t in self.staged)
 
     def _lies_along_sum(self, temporary: Temporary) -> bool:
         """Whether it is copied in vectors along the summed index."""
@@ -433,7 +426,7 @@ class MatrixTiles(Tiles):
             pair = next(p for p in temporary.pairs if p.extent == self.loop[vector].extent)
             for statement in (vector, pair.store):
                 yield "dim_kind", (statement,), "VECTOR"
-        table = {**self.shape.copied, **_SCATTERED}
+        table = {**self.way.copied, **_SCATTERED}
         own = {self.role(e): s for e, s in self.own.items()}
         for extent, statement in loads.items():
             level = table.get((along, self.role(extent)))
@@ -446,7 +439,7 @@ class MatrixTiles(Tiles):
                 yield "thread_mapping", (statement, own[level]), "MAPPED"
         yield "cache", (producer.statement,), "L2"
         yield "stages", (temporary.region,), str(self.copies().get(temporary.region, _COPIES))
-        yield "swizzle", (temporary.region,), self.shape.swizzle
+        yield "swizzle", (temporary.region,), self.way.swizzle
 
     def others(self) -> Iterator[Habit]:
         """Habits that operate on the results, and load what that needs, in the threads and registers that hold the results."""
@@ -489,7 +482,7 @@ class MatrixTiles(Tiles):
 
     def _wanted(self) -> Mapping[str, str]:
         """Sizes by role; sums of one kernel, whose totals all stay in registers, take fewer columns each."""
-        wanted = {**self.shape.sizes, **_WIDE_SIZES} if self.on.factor_bytes > 4 else dict(self.shape.sizes)
+        wanted = {**self.way.sizes, **_WIDE_SIZES} if self.on.factor_bytes > 4 else dict(self.way.sizes)
         if len(self.objects.sums) > 1:
             wanted |= {"y1": str(int(wanted["y1"]) // 2)} if wanted["y1"] != "1" else {"y2": str(int(wanted["y2"]) // 2)}
         return wanted

@@ -148,24 +148,29 @@ def multiply_clauses(a: Clauses, b: Clauses) -> Clauses:
 # ---------------------------------------------------------------- text
 
 
-def form_text(form: NormalForm, most_items: int = 12) -> str:
-    """`form` as an expression, monomials in reading order, cut after `most_items`."""
+def form_text(form: NormalForm, most_items: int = 12, *, beside: NormalForm | None = None) -> str:
+    """`form` as an expression, monomials in reading order, cut after `most_items`.
+
+    Where it is cut beside another form of its kind, what the other one lacks comes first.
+    """
+    known = beside.items if beside is not None and beside.kind == form.kind and len(form.items) > most_items else frozenset()
+    items = [(item in known, item) for item in form.items]
     match form.kind:
         case "polynomial":
-            parts = [_polynomial_part(m, c) for m, c in form.items]
+            parts = [(late, _polynomial_part(m, c)) for late, (m, c) in items]
             return _joined(parts, " + ", most_items).replace("+ -", "- ")
         case "bits" | "or":
-            parts = [_product(m, " & ", None if c == form.ones and m else hex(c)) for m, c in form.items]
+            parts = [(late, _product(m, " & ", None if c == form.ones and m else hex(c))) for late, (m, c) in items]
             return _joined(parts, " ^ " if form.kind == "bits" else " | ", most_items)
         case "lattice":
-            parts = [_call("max", [*map(str, c), *([] if k is None else [number_text(k)])], most_items) for c, k in form.items]
+            parts = [(late, _maximum(clause, number, most_items)) for late, (clause, number) in items]
             return _call("min", parts, most_items)
         case "min +" | "max +":
-            parts = [_product(m, " + ", None if c == 0 else number_text(c)) for m, c in form.items]
+            parts = [(late, _product(m, " + ", None if c == 0 else number_text(c))) for late, (m, c) in items]
             return _call(form.kind[:3], parts, most_items)
         case _:
             op = form.kind.removeprefix("multiset ")
-            parts = [_factor_text(term) for term, n in form.items for _ in range(min(n, most_items + 1))]
+            parts = [(late, _factor_text(term)) for late, (term, n) in items for _ in range(min(n, most_items + 1))]
             return _call(op, parts, most_items) if op[0].isalpha() else _joined(parts, f" {op} ", most_items)
 
 
@@ -201,10 +206,17 @@ def _factor_text(term: Term) -> str:
     return f"({term})" if term.op == "form" else str(term)
 
 
-def _joined(parts: list[str], op: str, most_items: int) -> str:
+def _maximum(clause: frozenset[Term], number: Number | None, most_items: int) -> str:
+    operands = [*map(str, clause), *([] if number is None else [number_text(number)])]
+    return _call("max", [(False, text) for text in operands], most_items)
+
+
+def _joined(parts: list[tuple[bool, str]], op: str, most_items: int) -> str:
+    """Parts with whether they come behind all others."""
     cut = len(parts) - most_items
-    return op.join(sorted(parts, key=_natural)[:most_items]) + (f"{op}... ({cut} more)" if cut > 0 else "")
+    texts = [text for _, text in sorted(parts, key=lambda part: (part[0], _natural(part[1])))]
+    return op.join(texts[:most_items]) + (f"{op}... ({cut} more)" if cut > 0 else "")
 
 
-def _call(name: str, parts: list[str], most_items: int) -> str:
-    return parts[0] if len(parts) == 1 else f"{name}({_joined(parts, ', ', most_items)})"
+def _call(name: str, parts: list[tuple[bool, str]], most_items: int) -> str:
+    return parts[0][1] if len(parts) == 1 else f"{name}({_joined(parts, ', ', most_items)})"

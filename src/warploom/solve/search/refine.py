@@ -12,6 +12,7 @@ import random
 import time
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -47,7 +48,7 @@ class Refine:
     """Candidates measured each round."""
     pool: int = 512
     """Candidates kept that are not measured yet."""
-    balance: float = 1.0
+    balance: float = 0.4
     """Seconds for making candidates per second of measuring, with a budget of wall seconds and while there are enough to
     measure."""
     boldness: float = 0.5
@@ -75,8 +76,8 @@ class _Refine(Generic[S, A]):
         """Best first."""
         self._bias: dict[tuple[int, Hashable], float] = {}
         """By decision: logarithm by which candidates with it are dearer than the model says, against the average."""
-        self._begun: list[Draft[S, A]] = []
-        """Drafts that began with decisions of fast answers, as they were made, until some are measured."""
+        self._first: list[Draft[S, A]] = []
+        """Drafts that are measured before all others."""
         self._dives = 0
         self._dived = 0
         """Candidates tried in dives."""
@@ -99,8 +100,10 @@ class _Refine(Generic[S, A]):
             return self._incumbent.cut
         idle = fruitless = 0
         self._begin(_FIRST_SHARE * (self._incumbent.wall_budget_s or 0.0), FIRST_NODES)
+        self._dive_all_ways(root)
         if self._incumbent.hints.drafts is None:
-            self._draft(root, [False] * self._options.first_dives)
+            timed = self._until is not None and self._first
+            self._draft(root, [False] * (_BESIDE_WAYS if timed else self._options.first_dives))
         else:
             for values in self._incumbent.hints.drafts(self._options.first_dives, self._options.seed):
                 self._follow(root, values)
@@ -122,6 +125,8 @@ class _Refine(Generic[S, A]):
             self._begin(self._options.balance * (time.monotonic() - began), _ROUND_SHARE)
             plan = [*[True] * (self._options.neighbours if self._near.known else 0), *[False] * self._options.dives]
             self._random.shuffle(plan)
+            if self._incumbent.wall_budget_s is not None:
+                self._go_around(root)
             self._draft(root, plan)
 
     def _begin(self, seconds: float, share: float) -> None:
@@ -151,6 +156,17 @@ class _Refine(Generic[S, A]):
                 self._dive(root)
                 self._dived += self._incumbent.statistics.tried - tried
 
+    def _go_around(self, root: Child[S]) -> None:
+        """The next neighbours of the best without chance, which all seeds find, are measured next: half a batch of them."""
+        while len(self._first) < self._options.batch // 2 and self._has_time():
+            found = self._near.next_around(root)
+            if found is None:
+                return
+            elite, child = found
+            draft = self._keep(child)
+            if draft is not None and draft.guess <= _NEAR * elite.guess:
+                self._first.append(draft)
+
     def _dive(self, root: Child[S]) -> None:
         temperatures = self._options.temperatures
         temperature = temperatures[self._dives % len(temperatures)]
@@ -160,9 +176,29 @@ class _Refine(Generic[S, A]):
             start = self._incumbent.jump(root, begin(root.candidate, self._random)) or root
         found = Dive(self._incumbent, start, self._random, temperature, self._guess).following()
         self._dives += 1
-        draft = None if found is None else self._keep(found)
-        if draft is not None and start is not root and not self._measured:
-            self._begun.append(draft)
+        if found is not None:
+            self._keep(found)
+
+    def _dive_all_ways(self, root: Child[S]) -> None:
+        """Dives from every way to begin, the same for all seeds: what they promise most is measured first."""
+        begin, ways = self._incumbent.hints.begin, self._incumbent.hints.ways
+        if begin is None or self._until is None:
+            return
+        chance = random.Random(0)
+        starts = [self._incumbent.jump(root, begin(root.candidate, chance)) or root for _ in range(ways)]
+        made: list[list[Draft[S, A]]] = [[] for _ in starts]
+        for temperature in (0.0, *_WHOLE_TEMPERATURES):
+            for start, drafts in zip(starts, made, strict=True):
+                if not self._has_time():
+                    break
+                found = Dive(self._incumbent, start, chance, temperature, self._guess).following()
+                draft = None if found is None else self._keep(found)
+                if draft is not None:
+                    drafts.append(draft)
+        each = [sorted(drafts, key=lambda d: d.guess)[:_OF_EACH_WAY] for drafts in made]
+        least = min((d.guess for drafts in each for d in drafts), default=0.0)
+        turns = [sorted((d for d in turn if d is not None), key=lambda d: d.guess) for turn in zip_longest(*each)]
+        self._first = [d for turn in turns for d in turn if d.guess <= _HOPEFUL * least]
 
     def _guess(self, child: Child[S]) -> float:
         return self._incumbent.guess(child) * math.exp(self._bias.get((child.choice, child.value), 0.0))
@@ -203,9 +239,8 @@ class _Refine(Generic[S, A]):
         return True
 
     def _promising(self) -> list[Draft[S, A]]:
-        """Sorts the pool by predicted cost; most of a batch from its top, one by the model alone, one by chance. With a budget of
-        wall seconds, of which few candidates are measured, the first batch has those that began with decisions of fast answers,
-        whatever the model says of them."""
+        """Sorts the pool by predicted cost; most of a batch from its top, one by the model alone, one by chance. The first batch
+        begins with `_first`, whatever the model says of them."""
         scores = np.log(np.array([d.guess for d in self._pool]))
         if len(self._measured) >= _ENOUGH:
             residuals = np.array([math.log(d.cost / d.guess) for d in self._measured])
@@ -217,19 +252,38 @@ class _Refine(Generic[S, A]):
         order = np.argsort(scores, kind="stable")
         self._pool = [self._pool[n] for n in order]
         size = self._options.batch
-        is_first = self._incumbent.wall_budget_s is not None and not self._measured
-        begun, self._begun = self._begun if is_first else [], []
         kept = {id(d) for d in self._pool}
-        top = dict.fromkeys([*(d for d in begun if id(d) in kept), *self._pool])
-        batch = list(top)[: max(1, size - 2)]
+        first = [d for d in self._first if id(d) in kept]
+        first, self._first = first[:size], first[size:]
+        batch = self._affordable(list(dict.fromkeys((*first, *self._pool))), max(1, size - 2, len(first)))
         chosen = {id(d) for d in batch}
         rest = [d for d in self._pool if id(d) not in chosen]
         if rest and len(batch) < size:
             batch = [*batch, min(rest, key=lambda d: d.guess)]
             rest = [d for d in rest if d is not batch[-1]]
         if rest and len(batch) < size:
-            batch = [*batch, self._random.choice(rest)]
+            few = rest if self._incumbent.wall_budget_s is None else rest[: _CHANCES * size]
+            batch = [*batch, self._random.choice(few)]
         return batch
+
+    def _affordable(self, drafts: Sequence[Draft[S, A]], most: int) -> list[Draft[S, A]]:
+        """The first ones that it does not take too much of the budget to measure; those before them are dropped."""
+        effort_s, budget_s = self._incumbent.hints.effort_s, self._incumbent.wall_budget_s
+        if effort_s is None or budget_s is None:
+            return list(drafts[:most])
+        most_s = max(_DEAREST_S, _DEAREST * budget_s)
+        batch: list[Draft[S, A]] = []
+        dear: set[int] = set()
+        for draft in drafts[: 2 * most]:
+            if len(batch) == most:
+                break
+            if effort_s(draft.leaf.answer, most_s) > most_s:
+                dear.add(id(draft))
+            else:
+                batch.append(draft)
+        if batch:
+            self._pool = [d for d in self._pool if id(d) not in dear]
+        return batch or list(drafts[:1])
 
     def _learn(self) -> None:
         bias = _tendencies([(d.path, math.log(d.cost / d.guess)) for d in self._measured])
@@ -259,6 +313,20 @@ _FIRST_SHARE = 0.12
 """Share of a budget of wall seconds for the first candidates."""
 _ROUND_SHARE = 0.005
 """Share of a budget of nodes for the candidates of each further round."""
+_WHOLE_TEMPERATURES = (0.02, 0.1, 0.3, 0.02, 0.1, 0.3)
+"""Temperatures of the dives from each way to begin, after one without chance."""
+_OF_EACH_WAY = 2
+"""Candidates of each way to begin that are measured first."""
+_HOPEFUL = 3.0
+"""Those that promise less than the best one by this factor are not."""
+_BESIDE_WAYS = 8
+"""Other dives before anything is measured, where there are ways to begin and time counts."""
+_CHANCES = 4
+"""The candidate that is measured by chance is one of the best of so many batches, where time counts."""
+_DEAREST, _DEAREST_S = 0.08, 1.0
+"""Share of a budget of wall seconds that measuring one candidate may take; seconds that any may."""
+_NEAR = 1.5
+"""A neighbour that promises less than the candidate that it is made of by this factor is not measured at once."""
 _FROM_ROOT = 4
 """One dive in so many begins at the root, where there are decisions to begin with."""
 _FRUITLESS = 5

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
+from queue import Empty, SimpleQueue
+from threading import Semaphore, Thread
 
 from warploom.core import bf16, element_of, words_of
+from warploom.core.limits import tick
 from warploom.schedule.backbone import Backbone, Program
 from warploom.schedule.cpu import CompiledNest, Crashed, Effort, MeasureWorker, Timing, c_source, compile_nest
 from warploom.schedule.nest import Kind, Loop, Nest, Node
 from warploom.schedule.search.arrays import Arrays, difference, held, program_arrays, random_arrays, scalar_values, with_outputs
 from warploom.schedule.search.evaluate import CAREFUL_ROUNDS, Measurement, Timed, Unfit, device_turn
-from warploom.solve import Failed, Finished, Task, available_cpus, process_executor, run_tasks
+from warploom.solve import Failed, Finished, Task, available_cpus, run_tasks
 
 _QUICK = Effort(min_s=0.03, max_s=1.0)
 _S_PER_CHARACTER = 2.5e-5
@@ -26,6 +29,8 @@ _BESIDE = (3, 8)
 _FAR = 1.1
 """...this factor."""
 _LEAST_MS = 1e-9
+_LOOK_S = 0.1
+"""Between two looks at what ends a search while it waits for compilers."""
 _PER_CPU = 2
 """Kernels compiled at once for each core, before any of them is measured."""
 
@@ -67,12 +72,8 @@ class CpuEvaluator:
 
     @contextmanager
     def open(self) -> Generator[None]:
-        with ExitStack() as stack:
-            if self._executor is None:
-                self._executor = stack.enter_context(process_executor())
-                stack.callback(self._forget_executor)
-            self._worker = stack.enter_context(MeasureWorker(list(self._arrays.values())))
-            self._worker.start()  # what keeps it from starting keeps the compiling processes, too
+        with MeasureWorker(list(self._arrays.values())) as self._worker:
+            self._worker.start()
             yield
 
     def effort_s(self, nest: Nest, most_s: float) -> float:
@@ -151,6 +152,9 @@ class CpuEvaluator:
         return _medians(timings, len(kernels))
 
     def _built(self, nests: Sequence[Nest]) -> Iterator[tuple[int, CompiledNest | Unfit]]:
+        if self._executor is None:
+            yield from self._built_here(nests)
+            return
         tasks = [Task(str(n), nest) for n, nest in enumerate(nests)]
         for result in run_tasks(tasks, compile_nest, executor=self._executor):
             match result:
@@ -158,6 +162,28 @@ class CpuEvaluator:
                     yield int(task.key), value
                 case Failed(task=task, reason=reason):
                     yield int(task.key), Unfit(reason)
+
+    def _built_here(self, nests: Sequence[Nest]) -> Iterator[tuple[int, CompiledNest | Unfit]]:
+        """By threads that start the compiler: no process of Python has to start first. Nobody waits for them in the end."""
+        results: SimpleQueue[tuple[int, CompiledNest | Unfit]] = SimpleQueue()
+        free = Semaphore(available_cpus())
+
+        def build(position: int, nest: Nest) -> None:
+            with free:
+                try:
+                    results.put((position, compile_nest(nest)))
+                except Exception as error:
+                    results.put((position, Unfit(f"{type(error).__name__}: {error}")))
+
+        for position, nest in enumerate(nests):
+            Thread(target=build, args=(position, nest), daemon=True).start()
+        left = len(nests)
+        while left:
+            try:
+                yield results.get(timeout=_LOOK_S)
+                left -= 1
+            except Empty:
+                tick()
 
     def _wrong(self, kernel: CompiledNest) -> str:
         """Difference of the results from the reference; empty if there is none."""
@@ -175,9 +201,6 @@ class CpuEvaluator:
     def _open_worker(self) -> MeasureWorker:
         assert self._worker is not None, "measured outside `open`"
         return self._worker
-
-    def _forget_executor(self) -> None:
-        self._executor = None
 
 
 class CpuPrograms:

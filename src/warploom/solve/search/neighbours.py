@@ -21,6 +21,8 @@ A = TypeVar("A")
 
 LEAST = 1e-12
 """Costs above 0 have logarithms."""
+_RUNNERS_UP = 1.3
+"""Candidates that are dearer than the best by this factor at most are gone around beside it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +91,7 @@ class Neighbours(Generic[S, A]):
         """Each elite with those like it; None: not known."""
         self.counts_nodes = incumbent.node_budget is not None
         """Candidates are what is dear, not measurements."""
-        self._turn = 0
+        self._turn = self._rounds = 0
 
     def draft(self, child: Child[S]) -> Draft[S, A] | None:
         """The draft of a complete candidate; None for what is no answer, or a known one."""
@@ -139,8 +141,13 @@ class Neighbours(Generic[S, A]):
         return self._vary(root, near, None if other is near else other)
 
     def next_around(self, root: Child[S]) -> tuple[Draft[S, A], Child[S]] | None:
-        """The best candidate that has neighbours (`_around`) left, and the next of them; None: none has. No chance decides."""
-        for elite in self.elites():
+        """A good candidate that has neighbours (`_around`) left, and the next of them; None: none has. No chance decides: every
+        other one is the best's, then come the next ones in turn."""
+        self._rounds += 1
+        elites = self.elites()
+        others = [e for e in elites[1:] if e.cost <= _RUNNERS_UP * elites[0].cost]
+        turn = self._rounds // 2 % len(others) if others and self._rounds % 2 else 0
+        for elite in [*(others[turn:] if self._rounds % 2 else ()), *elites]:
             if elite.around is None:
                 elite.around = self._around(root, elite)
             if (child := next(elite.around, None)) is not None:
@@ -148,8 +155,8 @@ class Neighbours(Generic[S, A]):
         return None
 
     def _around(self, root: Child[S], elite: Draft[S, A]) -> Iterator[Child[S]]:
-        """All that take one decision of the elite in another way, amounts first, and all that take one amount a step up and another
-        a step down. The others stay as they are where that is possible; else the least guess decides."""
+        """All that take one decision of the elite in another way, amounts first, and all that take one amount a step up and
+        another a step down. The others stay as they are where that is possible; else the least guess decides."""
         is_amount = self._incumbent.hints.is_amount
         amounts = [n for n, (choice, _) in enumerate(elite.path) if is_amount is not None and is_amount(choice)]
         yield from self._stepped(root, elite, amounts, 1, 1)
@@ -186,9 +193,7 @@ class Neighbours(Generic[S, A]):
             following = self._as_in(following, choice, elite, is_sure=True)
         return None
 
-    def _beside(
-        self, child: Child[S] | None, elite: Draft[S, A], place: int, most: int | None
-    ) -> Iterator[tuple[int, Child[S]]]:
+    def _beside(self, child: Child[S] | None, elite: Draft[S, A], place: int, most: int | None) -> Iterator[tuple[int, Child[S]]]:
         """The children that take the elite's next decision in another way, nearest first, with their distances in the model's
         order, which are at most `most`."""
         children = None if child is None else self._incumbent.children(child)

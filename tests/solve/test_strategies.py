@@ -218,7 +218,8 @@ def test_refine_measures_first_what_may_be_best(monkeypatch: pytest.MonkeyPatch)
 
 def test_what_is_to_be_measured_first_is() -> None:
     """A batch at a time; those that were dropped meanwhile are not."""
-    made = _Refine(Incumbent(RandomTree(1), budget=Budget(wall_s=60.0)), Refine(batch=4))
+    hints: Hints[Any, Any] = Hints(ways=1)
+    made = _Refine(Incumbent(RandomTree(1), hints=hints, budget=Budget(wall_s=60.0)), Refine(batch=4))
     row = np.zeros(0, np.int32)
     made._pool = [Draft(cast(Any, None), (), guess, guess, row) for guess in (7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0)]
     made._first = [Draft(cast(Any, None), (), 0.5, 0.5, row), *made._pool[:5]]

@@ -242,9 +242,9 @@ class KernelModel(Generic[C]):
 
     @property
     def ways(self) -> int:
-        """Number of ways in which `begin` begins before it leaves anything out."""
+        """On CPUs, the number of ways in which `begin` begins before it leaves anything out; elsewhere 0."""
         space = self.space
-        return space.ways if isinstance(space, KernelSpace) else 0
+        return space.ways if isinstance(space, KernelSpace) and not space.target.has_threads else 0
 
     def is_amount(self, choice: int) -> bool:
         return self._variables[choice][0] == "size"

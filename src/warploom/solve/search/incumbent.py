@@ -58,7 +58,7 @@ class Hints(Generic[S, A]):
     """Decisions with which a descent from a candidate may begin, because good answers mostly have them; needs `decide`. Missing:
     none."""
     ways: int = 0
-    """So many of the first `begin`s are different ways that leave nothing out, whatever the chance."""
+    """So many of the first `begin`s are different ways that leave nothing out, whatever the chance; 0: not known."""
     effort_s: Callable[[A, float], float] | None = None
     """A guess at the CPU seconds of measuring an answer, a rough one where it surely is below the number given; missing: they do
     not count."""

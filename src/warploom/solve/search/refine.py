@@ -48,7 +48,7 @@ class Refine:
     """Candidates measured each round."""
     pool: int = 512
     """Candidates kept that are not measured yet."""
-    balance: float = 0.4
+    balance: float = 1.0
     """Seconds for making candidates per second of measuring, with a budget of wall seconds and while there are enough to
     measure."""
     boldness: float = 0.5
@@ -84,6 +84,8 @@ class _Refine(Generic[S, A]):
         self._length, self._length_due = 0.0, 0
         self._until: float | None = None
         self._until_tried: float | None = None
+        self._is_alike = incumbent.wall_budget_s is not None and incumbent.node_budget is None and incumbent.hints.ways > 0
+        """Measurements are dear, and there are ways to begin: most of what is measured is the same for all seeds."""
 
     def improve(self) -> Cost | None:
         try:
@@ -100,10 +102,10 @@ class _Refine(Generic[S, A]):
             return self._incumbent.cut
         idle = fruitless = 0
         self._begin(_FIRST_SHARE * (self._incumbent.wall_budget_s or 0.0), FIRST_NODES)
-        self._dive_all_ways(root)
+        if self._is_alike:
+            self._dive_all_ways(root)
         if self._incumbent.hints.drafts is None:
-            timed = self._until is not None and self._first
-            self._draft(root, [False] * (_BESIDE_WAYS if timed else self._options.first_dives))
+            self._draft(root, [False] * (_BESIDE_WAYS if self._is_alike else self._options.first_dives))
         else:
             for values in self._incumbent.hints.drafts(self._options.first_dives, self._options.seed):
                 self._follow(root, values)
@@ -122,10 +124,11 @@ class _Refine(Generic[S, A]):
                 raise StopSearchError("no improvement")
             if fruitless >= _FRUITLESS:
                 raise StopSearchError("no new candidates")
-            self._begin(self._options.balance * (time.monotonic() - began), _ROUND_SHARE)
+            balance = _BALANCE if self._is_alike else self._options.balance
+            self._begin(balance * (time.monotonic() - began), _ROUND_SHARE)
             plan = [*[True] * (self._options.neighbours if self._near.known else 0), *[False] * self._options.dives]
             self._random.shuffle(plan)
-            if self._incumbent.wall_budget_s is not None:
+            if self._is_alike:
                 self._go_around(root)
             self._draft(root, plan)
 
@@ -176,14 +179,15 @@ class _Refine(Generic[S, A]):
             start = self._incumbent.jump(root, begin(root.candidate, self._random)) or root
         found = Dive(self._incumbent, start, self._random, temperature, self._guess).following()
         self._dives += 1
-        if found is not None:
-            self._keep(found)
+        draft = None if found is None else self._keep(found)
+        is_first = self._incumbent.wall_budget_s is not None and not self._measured and not self._is_alike
+        if draft is not None and start is not root and is_first:
+            self._first.append(draft)
 
     def _dive_all_ways(self, root: Child[S]) -> None:
         """Dives from every way to begin, the same for all seeds: what they promise most is measured first."""
         begin, ways = self._incumbent.hints.begin, self._incumbent.hints.ways
-        if begin is None or self._until is None:
-            return
+        assert begin is not None
         chance = random.Random(0)
         starts = [self._incumbent.jump(root, begin(root.candidate, chance)) or root for _ in range(ways)]
         made: list[list[Draft[S, A]]] = [[] for _ in starts]
@@ -239,8 +243,8 @@ class _Refine(Generic[S, A]):
         return True
 
     def _promising(self) -> list[Draft[S, A]]:
-        """Sorts the pool by predicted cost; most of a batch from its top, one by the model alone, one by chance. The first batch
-        begins with `_first`, whatever the model says of them."""
+        """Sorts the pool by predicted cost; most of a batch from its top, one by the model alone, one by chance. Those that are
+        to be measured first begin it, whatever the model says of them."""
         scores = np.log(np.array([d.guess for d in self._pool]))
         if len(self._measured) >= _ENOUGH:
             residuals = np.array([math.log(d.cost / d.guess) for d in self._measured])
@@ -254,7 +258,7 @@ class _Refine(Generic[S, A]):
         size = self._options.batch
         kept = {id(d) for d in self._pool}
         first = [d for d in self._first if id(d) in kept]
-        first, self._first = first[:size], first[size:]
+        first, self._first = (first[:size], first[size:]) if self._is_alike else (first[: max(1, size - 2)], [])
         batch = self._affordable(list(dict.fromkeys((*first, *self._pool))), max(1, size - 2, len(first)))
         chosen = {id(d) for d in batch}
         rest = [d for d in self._pool if id(d) not in chosen]
@@ -262,8 +266,7 @@ class _Refine(Generic[S, A]):
             batch = [*batch, min(rest, key=lambda d: d.guess)]
             rest = [d for d in rest if d is not batch[-1]]
         if rest and len(batch) < size:
-            few = rest if self._incumbent.wall_budget_s is None else rest[: _CHANCES * size]
-            batch = [*batch, self._random.choice(few)]
+            batch = [*batch, self._random.choice(rest[: _CHANCES * size] if self._is_alike else rest)]
         return batch
 
     def _affordable(self, drafts: Sequence[Draft[S, A]], most: int) -> list[Draft[S, A]]:
@@ -320,9 +323,11 @@ _OF_EACH_WAY = 2
 _HOPEFUL = 3.0
 """Those that promise less than the best one by this factor are not."""
 _BESIDE_WAYS = 8
-"""Other dives before anything is measured, where there are ways to begin and time counts."""
+"""Other dives before anything is measured, where all seeds begin alike."""
 _CHANCES = 4
-"""The candidate that is measured by chance is one of the best of so many batches, where time counts."""
+"""The candidate that is measured by chance is then one of the best of so many batches."""
+_BALANCE = 0.4
+"""Seconds for making candidates per second of measuring then."""
 _DEAREST, _DEAREST_S = 0.08, 1.0
 """Share of a budget of wall seconds that measuring one candidate may take; seconds that any may."""
 _NEAR = 1.5

@@ -265,9 +265,10 @@ def test_what_is_around_a_candidate_is_the_same_for_all_seeds() -> None:
         draft.cost = 1.0
         made.add([draft], 10)
         around: list[tuple[object, ...]] = []
-        while (following := made.next_around(root)) is not None:
-            assert following[0] is draft
-            around.append(following[1].candidate)
+        for amounts in (True, False):
+            while (following := made.next_around(root, amounts=amounts)) is not None:
+                assert following[0] is draft
+                around.append(following[1].candidate)
         found.append(around)
     assert found[0] == found[1]
     middle = tuple(value for _, value in path)
@@ -298,7 +299,7 @@ def test_runners_up_are_gone_around_beside_the_best() -> None:
     assert draft is not None
     drafts = [replace(draft, cost=cost) for cost in (1.0, 1.2, 1.25, 2.0)]
     made.add(drafts, 10)
-    turns = [made.next_around(root) for _ in range(8)]
+    turns = [made.next_around(root, amounts=False) for _ in range(8)]
     assert [drafts.index(turn[0]) for turn in turns if turn is not None] == [1, 0, 2, 0, 1, 0, 2, 0]
 
 

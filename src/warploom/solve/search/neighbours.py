@@ -68,8 +68,8 @@ class Draft(Generic[S, A]):
     """Neighbours that were asked for."""
     done: set[int] = field(default_factory=set[int])
     """Positions in its path of which every other value was tried, the other decisions left as they are."""
-    around: Iterator[Child[S]] | None = None
-    """What is left of all that differ from it in one decision, or trade two; None: not begun."""
+    around: dict[bool, Iterator[Child[S]]] = field(default_factory=dict[bool, Iterator[Child[S]]])
+    """What is left of all that differ from it in amounts (True), and in one other decision (False), once begun."""
 
 
 class Neighbours(Generic[S, A]):
@@ -140,34 +140,36 @@ class Neighbours(Generic[S, A]):
         other = self._random.choice(self.elites()) if is_mixed else None
         return self._vary(root, near, None if other is near else other)
 
-    def next_around(self, root: Child[S]) -> tuple[Draft[S, A], Child[S]] | None:
-        """A good candidate that has neighbours (`_around`) left, and the next of them; None: none has. No chance decides: every
-        other one is the best's, then come the next ones in turn."""
+    def next_around(self, root: Child[S], *, amounts: bool) -> tuple[Draft[S, A], Child[S]] | None:
+        """A good candidate that has neighbours left which differ from it in amounts, or in another decision, and the next of
+        them; None: none has. No chance decides: every other one is the best's, then come the next ones in turn."""
         self._rounds += 1
         elites = self.elites()
         others = [e for e in elites[1:] if e.cost <= _RUNNERS_UP * elites[0].cost]
         turn = self._rounds // 2 % len(others) if others and self._rounds % 2 else 0
         for elite in [*(others[turn:] if self._rounds % 2 else ()), *elites]:
-            if elite.around is None:
-                elite.around = self._around(root, elite)
-            if (child := next(elite.around, None)) is not None:
+            if amounts not in elite.around:
+                elite.around[amounts] = self._around(root, elite, amounts=amounts)
+            if (child := next(elite.around[amounts], None)) is not None:
                 return elite, child
         return None
 
-    def _around(self, root: Child[S], elite: Draft[S, A]) -> Iterator[Child[S]]:
-        """All that take one decision of the elite in another way, amounts first, and all that take one amount a step up and
-        another a step down. The others stay as they are where that is possible; else the least guess decides."""
+    def _around(self, root: Child[S], elite: Draft[S, A], *, amounts: bool) -> Iterator[Child[S]]:
+        """All that take one decision of the elite in another way, which is an amount or is none, and all that take one amount a
+        step up and another a step down. The others stay as they are where that is possible; else the least guess decides."""
         is_amount = self._incumbent.hints.is_amount
-        amounts = [n for n, (choice, _) in enumerate(elite.path) if is_amount is not None and is_amount(choice)]
-        yield from self._stepped(root, elite, amounts, 1, 1)
-        for first, second in combinations(amounts, 2):
+        places = [n for n, (choice, _) in enumerate(elite.path) if (is_amount is not None and is_amount(choice)) == amounts]
+        if not amounts:
+            yield from self._stepped(root, elite, places, 1, None)
+            return
+        yield from self._stepped(root, elite, places, 1, 1)
+        for first, second in combinations(places, 2):
             for step, child in self._beside(self._before(root, elite, first), elite, first, 1):
                 following = self._until(child, elite, first + 1, second)
                 for back, traded in self._beside(following, elite, second, 1):
                     if back == -step:
                         yield from self._finished(traded, elite, second + 1, is_sure=True)
-        yield from self._stepped(root, elite, amounts, 2, None)
-        yield from self._stepped(root, elite, [n for n in range(len(elite.path)) if n not in amounts], 1, None)
+        yield from self._stepped(root, elite, places, 2, None)
 
     def _stepped(
         self, root: Child[S], elite: Draft[S, A], places: Sequence[int], least: int, most: int | None

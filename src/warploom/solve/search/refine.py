@@ -101,9 +101,10 @@ class _Refine(Generic[S, A]):
         if root is None:
             return self._incumbent.cut
         idle = fruitless = 0
-        self._begin(_FIRST_SHARE * (self._incumbent.wall_budget_s or 0.0), FIRST_NODES)
         if self._is_alike:
+            self._begin(_WAYS_SHARE * (self._incumbent.wall_budget_s or 0.0), FIRST_NODES)
             self._dive_all_ways(root)
+        self._begin(_FIRST_SHARE * (self._incumbent.wall_budget_s or 0.0), FIRST_NODES)
         if self._incumbent.hints.drafts is None:
             self._draft(root, [False] * (_BESIDE_WAYS if self._is_alike else self._options.first_dives))
         else:
@@ -160,15 +161,20 @@ class _Refine(Generic[S, A]):
                 self._dived += self._incumbent.statistics.tried - tried
 
     def _go_around(self, root: Child[S]) -> None:
-        """The next neighbours of the best without chance, which all seeds find, are measured next: half a batch of them."""
-        while len(self._first) < self._options.batch // 2 and self._has_time():
-            found = self._near.next_around(root)
-            if found is None:
-                return
-            elite, child = found
-            draft = self._keep(child)
-            if draft is not None and draft.guess <= _NEAR * elite.guess:
-                self._first.append(draft)
+        """Neighbours of the best without chance, which all seeds find: the next ones that differ in amounts are half of the next
+        batch, others wait for their turn like all candidates, as many as a third of the time is enough for."""
+        began = time.monotonic()
+        until = began if self._until is None else began + (self._until - began) / 3
+        for amounts in (True, False):
+            while len(self._first) < self._options.batch // 2 or (not amounts and time.monotonic() < until):
+                found = self._near.next_around(root, amounts=amounts)
+                if found is None:
+                    break
+                elite, child = found
+                draft = self._keep(child)
+                is_next = len(self._first) < self._options.batch // 2
+                if draft is not None and is_next and draft.guess <= _NEAR * elite.guess:
+                    self._first.append(draft)
 
     def _dive(self, root: Child[S]) -> None:
         temperatures = self._options.temperatures
@@ -191,7 +197,7 @@ class _Refine(Generic[S, A]):
         chance = random.Random(0)
         starts = [self._incumbent.jump(root, begin(root.candidate, chance)) or root for _ in range(ways)]
         made: list[list[Draft[S, A]]] = [[] for _ in starts]
-        for temperature in (0.0, *_WHOLE_TEMPERATURES):
+        for temperature in _WHOLE_TEMPERATURES:
             for start, drafts in zip(starts, made, strict=True):
                 if not self._has_time():
                     break
@@ -316,8 +322,10 @@ _FIRST_SHARE = 0.12
 """Share of a budget of wall seconds for the first candidates."""
 _ROUND_SHARE = 0.005
 """Share of a budget of nodes for the candidates of each further round."""
-_WHOLE_TEMPERATURES = (0.02, 0.1, 0.3, 0.02, 0.1, 0.3)
-"""Temperatures of the dives from each way to begin, after one without chance."""
+_WHOLE_TEMPERATURES = (0.0, 0.1, 0.3, 0.02)
+"""Temperatures of the dives from each way to begin."""
+_WAYS_SHARE = 0.2
+"""Share of a budget of wall seconds for them, at most: rarely as much, or chance would decide how many there are."""
 _OF_EACH_WAY = 2
 """Candidates of each way to begin that are measured first."""
 _HOPEFUL = 3.0

@@ -240,7 +240,8 @@ def test_answers_that_are_too_dear_to_measure_are_dropped(wall_s: float | None) 
         return 50.0 if answer == 1.0 else 0.1
 
     hints: Hints[Any, Any] = Hints(effort_s=effort_s)
-    made = _Refine(Incumbent(RandomTree(1), hints=hints, budget=Budget(wall_s=wall_s)), Refine(batch=4))
+    incumbent: Incumbent[Any, Any] = Incumbent(RandomTree(1), hints=hints, budget=Budget(wall_s=wall_s))
+    made = _Refine(incumbent, Refine(batch=4))
     row = np.zeros(0, np.int32)
     leaves = [Leaf(cast(Any, None), (0,), guess, guess) for guess in (1.0, 3.0, 2.0, 4.0)]
     made._pool = [Draft(leaf, (), leaf.answer, leaf.answer, row) for leaf in leaves]

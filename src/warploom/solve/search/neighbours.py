@@ -91,7 +91,7 @@ class Neighbours(Generic[S, A]):
         """Each elite with those like it; None: not known."""
         self.counts_nodes = incumbent.node_budget is not None
         """Candidates are what is dear, not measurements."""
-        self._turn = self._rounds = 0
+        self._turn = self._asked = 0
 
     def draft(self, child: Child[S]) -> Draft[S, A] | None:
         """The draft of a complete candidate; None for what is no answer, or a known one."""
@@ -143,11 +143,11 @@ class Neighbours(Generic[S, A]):
     def next_around(self, root: Child[S], *, amounts: bool) -> tuple[Draft[S, A], Child[S]] | None:
         """A good candidate that has neighbours left which differ from it in amounts, or in another decision, and the next of
         them; None: none has. No chance decides: every other one is the best's, then come the next ones in turn."""
-        self._rounds += 1
+        self._asked += 1
         elites = self.elites()
         others = [e for e in elites[1:] if e.cost <= _RUNNERS_UP * elites[0].cost]
-        turn = self._rounds // 2 % len(others) if others and self._rounds % 2 else 0
-        for elite in [*(others[turn:] if self._rounds % 2 else ()), *elites]:
+        turn = self._asked // 2 % len(others) if others and self._asked % 2 else 0
+        for elite in [*(others[turn:] if self._asked % 2 else ()), *elites]:
             if amounts not in elite.around:
                 elite.around[amounts] = self._around(root, elite, amounts=amounts)
             if (child := next(elite.around[amounts], None)) is not None:

@@ -38,6 +38,16 @@ def test_stops_when_surely_slower() -> None:
     assert time_call(kernel, best_ms=1.5).is_early and kernel.runs == 1
 
 
+def test_a_cold_start_of_a_short_kernel_does_not_count() -> None:
+    walls = iter([3e-5, *repeat(2e-6, 200_000)])
+    timing = time_call(Pretended(walls), best_ms=0.002)
+    assert not timing.is_early and abs(timing.best_ms - 0.002) < 1e-9
+    slow = Pretended(repeat(3e-5))
+    assert time_call(slow, best_ms=0.002).is_early and slow.runs == 4
+    long = Pretended(repeat(0.01))
+    assert time_call(long, best_ms=0.002).is_early and long.runs == 1
+
+
 def test_a_disturbed_kernel_is_not_taken_for_a_slow_one() -> None:
     kernel = Pretended(repeat(0.02), busy=lambda wall: 0.001)
     timing = time_call(kernel, best_ms=1.0)

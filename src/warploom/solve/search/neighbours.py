@@ -69,7 +69,7 @@ class Draft(Generic[S, A]):
     done: set[int] = field(default_factory=set[int])
     """Positions in its path of which every other value was tried, the other decisions left as they are."""
     around: dict[bool, Iterator[Child[S]]] = field(default_factory=dict[bool, Iterator[Child[S]]])
-    """What is left of all that differ from it in amounts (True), and in one other decision (False), once begun."""
+    """Neighbours that are left of all that differ from it in amounts (True), and in one other decision (False), once begun."""
 
 
 class Neighbours(Generic[S, A]):

@@ -191,7 +191,8 @@ class _Refine(Generic[S, A]):
             self._first.append(draft)
 
     def _dive_all_ways(self, root: Child[S]) -> None:
-        """Dives from every way to begin, the same for all seeds: what they promise most is measured first."""
+        """Dives from every way to begin, the same for all seeds. Measured first are those without chance, then of each way the
+        one that promises most of the others."""
         begin, ways = self._incumbent.hints.begin, self._incumbent.hints.ways
         assert begin is not None
         chance = random.Random(0)
@@ -205,7 +206,7 @@ class _Refine(Generic[S, A]):
                 draft = None if found is None else self._keep(found)
                 if draft is not None:
                     drafts.append(draft)
-        each = [sorted(drafts, key=lambda d: d.guess)[:_OF_EACH_WAY] for drafts in made]
+        each = [[*drafts[:1], *sorted(drafts[1:], key=lambda d: d.guess)[:1]] for drafts in made]
         least = min((d.guess for drafts in each for d in drafts), default=0.0)
         turns = [sorted((d for d in turn if d is not None), key=lambda d: d.guess) for turn in zip_longest(*each)]
         self._first = [d for turn in turns for d in turn if d.guess <= _HOPEFUL * least]
@@ -259,10 +260,13 @@ class _Refine(Generic[S, A]):
                 self._length, self._length_due = likeliest_length(seen, residuals), 2 * len(residuals)
             predicted = predict(seen, residuals, asked, self._length)
             scores = scores + predicted.mean - self._options.boldness * predicted.deviation
+        most = math.inf
+        if self._is_alike and len(self._measured) >= _MANY:
+            most = math.log(_NEAR * self._measured[0].cost)
+        kept = {id(d) for d, score in zip(self._pool, scores, strict=True) if score <= most}
         order = np.argsort(scores, kind="stable")
         self._pool = [self._pool[n] for n in order]
         size = self._options.batch
-        kept = {id(d) for d in self._pool}
         first = [d for d in self._first if id(d) in kept]
         first, self._first = (first[:size], first[size:]) if self._is_alike else (first[: max(1, size - 2)], [])
         batch = self._affordable(list(dict.fromkeys((*first, *self._pool))), max(1, size - 2, len(first)))
@@ -314,8 +318,8 @@ def _tendencies(known: Sequence[tuple[Path, float]]) -> dict[tuple[int, Hashable
     return {decision: total / (count + _PRIOR) for decision, (total, count) in sums.items()}
 
 
-_ENOUGH = 4
-"""Candidates measured before anything is predicted."""
+_ENOUGH, _MANY = 4, 16
+"""Candidates measured before anything is predicted, and before anything is put off because of a prediction."""
 _PRIOR = 4
 """Candidates without error that each decision is credited with."""
 _FIRST_SHARE = 0.12
@@ -326,10 +330,8 @@ _WHOLE_TEMPERATURES = (0.0, 0.1, 0.3, 0.02)
 """Temperatures of the dives from each way to begin."""
 _WAYS_SHARE = 0.2
 """Share of a budget of wall seconds for them, at most: rarely as much, or chance would decide how many there are."""
-_OF_EACH_WAY = 2
-"""Candidates of each way to begin that are measured first."""
 _HOPEFUL = 3.0
-"""Those that promise less than the best one by this factor are not."""
+"""Those that promise less than the best one by this factor are not measured first."""
 _BESIDE_WAYS = 8
 """Other dives before anything is measured, where all seeds begin alike."""
 _CHANCES = 4
@@ -339,7 +341,8 @@ _BALANCE = 0.4
 _DEAREST, _DEAREST_S = 0.08, 1.0
 """Share of a budget of wall seconds that measuring one candidate may take; seconds that any may."""
 _NEAR = 1.5
-"""A neighbour that promises less than the candidate that it is made of by this factor is not measured at once."""
+"""A neighbour that promises less than the candidate that it is made of, or less than the best, by this factor is not measured at
+once."""
 _FROM_ROOT = 4
 """One dive in so many begins at the root, where there are decisions to begin with."""
 _FRUITLESS = 5

@@ -174,7 +174,7 @@ class Neighbours(Generic[S, A]):
     def _stepped(
         self, root: Child[S], elite: Draft[S, A], places: Sequence[int], least: int, most: int | None
     ) -> Iterator[Child[S]]:
-        """Those that take the decision at one of the places in another way, so many steps away."""
+        """Neighbours that take the decision at one of the places in another way, so many steps away."""
         for place in places:
             for step, child in self._beside(self._before(root, elite, place), elite, place, most):
                 if abs(step) >= least:

@@ -331,7 +331,7 @@ _WHOLE_TEMPERATURES = (0.0, 0.1, 0.3, 0.02)
 _WAYS_SHARE = 0.2
 """Share of a budget of wall seconds for them, at most: rarely as much, or chance would decide how many there are."""
 _HOPEFUL = 3.0
-"""Those that promise less than the best one by this factor are not measured first."""
+"""Candidates that promise less than the best one by this factor are not measured first."""
 _BESIDE_WAYS = 8
 """Other dives before anything is measured, where all seeds begin alike."""
 _CHANCES = 4

@@ -13,7 +13,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 import pytest
-from tests.solve.trees import Path, RandomTree, Tiling
+from tests.solve.trees import KINDS, SIZES, Path, RandomTree, Tiling
 
 from warploom.solve import (
     BestFirst,
@@ -32,6 +32,7 @@ from warploom.solve import (
     search,
 )
 from warploom.solve.search.drafts import Descents, run_descents
+from warploom.solve.search.incumbent import Leaf
 from warploom.solve.search.mcts import _Mcts
 from warploom.solve.search.neighbours import Draft, Near, Neighbours
 from warploom.solve.search.refine import _Refine
@@ -215,19 +216,92 @@ def test_refine_measures_first_what_may_be_best(monkeypatch: pytest.MonkeyPatch)
     assert promising(monkeypatch, 1.0, [1.0, 1.5], [0.0, 0.5]) == [1.5, 1.0]
 
 
-@pytest.mark.parametrize(
-    ("wall_s", "is_measured", "first"), [(None, False, [1.0, 2.0]), (60.0, False, [4.0, 1.0]), (60.0, True, [1.0, 2.0])]
-)
-def test_what_began_with_habits_is_measured_first_of_all(wall_s: float | None, is_measured: bool, first: list[float]) -> None:
-    """Where the clock ends the search; those that were dropped meanwhile are not."""
-    made = _Refine(Incumbent(RandomTree(1), budget=Budget(wall_s=wall_s)), Refine(batch=4))
+def test_what_is_to_be_measured_first_is() -> None:
+    """A batch at a time; those that were dropped meanwhile are not."""
+    hints: Hints[Any, Any] = Hints(ways=1)
+    made = _Refine(Incumbent(RandomTree(1), hints=hints, budget=Budget(wall_s=60.0)), Refine(batch=4))
     row = np.zeros(0, np.int32)
-    made._pool = [Draft(cast(Any, None), (), guess, guess, row) for guess in (4.0, 2.0, 1.0, 3.0)]
-    made._begun = [Draft(cast(Any, None), (), 0.5, 0.5, row), made._pool[0]]
-    made._measured = [Draft(cast(Any, None), (), 1.0, 1.0, row, cost=1.0)] if is_measured else []
+    made._pool = [Draft(cast(Any, None), (), guess, guess, row) for guess in (7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0)]
+    made._first = [Draft(cast(Any, None), (), 0.5, 0.5, row), *made._pool[:5]]
+    assert [d.guess for d in made._promising()] == [7.0, 6.0, 5.0, 4.0]
+    assert [d.guess for d in made._first] == [3.0]
     batch = made._promising()
-    assert [d.guess for d in batch[:2]] == first
+    assert batch[0].guess == 3.0
     assert len({id(d) for d in batch}) == len(batch) == 4
+
+
+@pytest.mark.parametrize("wall_s", [None, 60.0])
+def test_answers_that_are_too_dear_to_measure_are_dropped(wall_s: float | None) -> None:
+    """Where the clock ends the search; the guess at the effort is asked with what is affordable."""
+    asked: list[tuple[float, float]] = []
+
+    def effort_s(answer: float, most_s: float) -> float:
+        asked.append((answer, most_s))
+        return 50.0 if answer == 1.0 else 0.1
+
+    hints: Hints[Any, Any] = Hints(effort_s=effort_s)
+    incumbent: Incumbent[Any, Any] = Incumbent(RandomTree(1), hints=hints, budget=Budget(wall_s=wall_s))
+    made = _Refine(incumbent, Refine(batch=4))
+    row = np.zeros(0, np.int32)
+    leaves = [Leaf(cast(Any, None), (0,), guess, guess) for guess in (1.0, 3.0, 2.0, 4.0)]
+    made._pool = [Draft(leaf, (), leaf.answer, leaf.answer, row) for leaf in leaves]
+    batch = {d.guess for d in made._promising()}
+    assert batch == ({2.0, 3.0, 4.0} if wall_s else {1.0, 2.0, 3.0, 4.0})
+    assert asked == ([(1.0, 4.8), (2.0, 4.8), (3.0, 4.8)] if wall_s else [])
+
+
+def test_what_is_around_a_candidate_is_the_same_for_all_seeds() -> None:
+    tiling = Tiling(duplicates=1)
+    path = (*((n, 2) for n in range(6)), *((n, KINDS[0]) for n in range(6, 9)), (9, 0))
+    found: list[list[tuple[object, ...]]] = []
+    for seed in range(2):
+        hints: Hints[Any, Any] = Hints(is_amount=lambda choice: choice < 6, value=tiling.value)
+        incumbent: Incumbent[Any, Any] = Incumbent(tiling, hints=hints)
+        root = incumbent.root()
+        assert root is not None
+        child = incumbent.follow(root, path)
+        made = Neighbours(incumbent, Near(), random.Random(seed))
+        draft = made.draft(child)
+        assert draft is not None and draft.path == path
+        draft.cost = 1.0
+        made.add([draft], 10)
+        around: list[tuple[object, ...]] = []
+        for amounts in (True, False):
+            while (following := made.next_around(root, amounts=amounts)) is not None:
+                assert following[0] is draft
+                around.append(following[1].candidate)
+        found.append(around)
+    assert found[0] == found[1]
+    middle = tuple(value for _, value in path)
+    changes = [[n for n in range(10) if a[n] != middle[n]] for a in found[0]]
+    amounts = [[SIZES.index(cast(int, c[n])) for n in range(6)] for c in (middle, *found[0])]
+    steps = [[b - a for a, b in zip(amounts[0], other, strict=True) if a != b] for other in amounts[1:]]
+    single = [s for s in steps if len(s) == 1]
+    assert all(len(c) == 1 or (len(c) == 2 and sum(s) == 0) for c, s in zip(changes, steps, strict=True))
+    assert single == sorted(single, key=lambda s: abs(s[0]) > 1)  # the nearest first
+    assert {n for c in changes for n in c} == set(range(9))
+    assert any(len(c) == 2 for c in changes)
+
+
+def test_runners_up_are_gone_around_beside_the_best() -> None:
+    tiling = Tiling()
+    incumbent: Incumbent[Any, Any] = Incumbent(tiling)
+    root = incumbent.root()
+    assert root is not None
+    made = Neighbours(incumbent, Near(apart=0.0), random.Random(0))
+    row = np.zeros(0, np.int32)
+    draft = made.draft(
+        next(
+            Neighbours(incumbent, Near(), random.Random(0))._finished(
+                root, Draft(cast(Any, None), (), 1.0, 1.0, row), 0, is_sure=True
+            )
+        )
+    )
+    assert draft is not None
+    drafts = [replace(draft, cost=cost) for cost in (1.0, 1.2, 1.25, 2.0)]
+    made.add(drafts, 10)
+    turns = [made.next_around(root, amounts=False) for _ in range(8)]
+    assert [drafts.index(turn[0]) for turn in turns if turn is not None] == [1, 0, 2, 0, 1, 0, 2, 0]
 
 
 def test_every_decision_may_be_reopened() -> None:

@@ -38,6 +38,16 @@ def test_stops_when_surely_slower() -> None:
     assert time_call(kernel, best_ms=1.5).is_early and kernel.runs == 1
 
 
+def test_a_cold_start_of_a_short_kernel_does_not_count() -> None:
+    walls = iter([3e-5, *repeat(2e-6, 200_000)])
+    timing = time_call(Pretended(walls), best_ms=0.002)
+    assert not timing.is_early and abs(timing.best_ms - 0.002) < 1e-9
+    slow = Pretended(repeat(3e-5))
+    assert time_call(slow, best_ms=0.002).is_early and slow.runs == 4
+    long = Pretended(repeat(0.01))
+    assert time_call(long, best_ms=0.002).is_early and long.runs == 1
+
+
 def test_a_disturbed_kernel_is_not_taken_for_a_slow_one() -> None:
     kernel = Pretended(repeat(0.02), busy=lambda wall: 0.001)
     timing = time_call(kernel, best_ms=1.0)
@@ -72,3 +82,16 @@ def test_samples_of_many_runs_take_as_long_as_all_of_them() -> None:
     pretended = Pretended(noise)
     timing = time_call(pretended, effort=Effort(min_s=0.01, max_s=0.05, sample_s=1e-3))
     assert timing.samples < 60 and pretended.runs < 100
+
+
+def test_other_work_slows_whole_rounds() -> None:
+    """Each kernel's times count against those of the others in their round: it is faster by a tenth, whatever the rounds took."""
+    paces = [1.0, 1.0, 1.5, 1.0, 1.6, 1.7, 1.0]
+    walls = iter([0.01, *(0.01 * pace for pace in paces)])
+    others = iter([0.011, *(0.011 * pace for pace in paces)])
+    one, other = retime([Pretended(walls), Pretended(others)], rounds=len(paces))
+    assert abs(other.busy_ms / one.busy_ms - 1.1) < 1e-9
+    walls = iter([0.01, *(0.01 * pace for pace in paces)])
+    others = iter([0.011, *([0.011] * len(paces))])
+    one, other = retime([Pretended(walls), Pretended(others)], rounds=len(paces))
+    assert one.median_ms == 10.0 and abs(other.busy_ms / one.busy_ms - 1.1) < 1e-9

@@ -161,6 +161,9 @@ class FakeEvaluator:
         yield
         self.is_open = False
 
+    def effort_s(self, nest: Nest, most_s: float) -> float:
+        return 0.0
+
     def measure(self, nests: Sequence[Nest], best_ms: float | None) -> Iterator[tuple[int, Measurement]]:
         assert self.is_open
         for n, nest in enumerate(nests):

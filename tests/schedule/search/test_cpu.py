@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+import threading
 import time
-from concurrent.futures import BrokenExecutor, Future
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
 from warploom.kernels import tensors
 from warploom.schedule.backbone import Constant
-from warploom.schedule.cpu import find_compiler
+from warploom.schedule.cpu import Timing, c_source, find_compiler
 from warploom.schedule.nest import Compute, Kind, Loop, Nest, Node
 from warploom.schedule.search import CpuEvaluator, Timed, Unfit
 from warploom.schedule.search import cpu as search_cpu
@@ -83,18 +84,23 @@ def test_measures_and_checks() -> None:
 
 
 def test_an_interruption_waits_for_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
-    begun: list[Future[None]] = []
+    begun = threading.Event()
 
-    def stuck(tasks, function, *, executor):
-        begun.append(executor.submit(time.sleep, 30))
+    def stuck(nest: Nest) -> None:
+        begun.set()
+        time.sleep(30)
+
+    def interrupted() -> None:
+        assert begun.is_set()
         raise KeyboardInterrupt
-        yield
 
-    monkeypatch.setattr(search_cpu, "run_tasks", stuck)
+    monkeypatch.setattr(search_cpu, "compile_nest", stuck)
+    monkeypatch.setattr(search_cpu, "tick", interrupted)
     judge = evaluator()
     with pytest.raises(KeyboardInterrupt), judge.open():
-        dict(judge.measure(nests(), None))
-    assert isinstance(begun[0].exception(), BrokenExecutor)
+        dict(judge.measure(nests()[:1], None))
+    waiting = [thread for thread in threading.enumerate() if thread is not threading.main_thread()]
+    assert waiting and all(thread.daemon for thread in waiting)
 
 
 def test_what_does_not_compile_is_unfit() -> None:
@@ -106,6 +112,52 @@ def test_what_does_not_compile_is_unfit() -> None:
             ((position, measurement),) = judge.measure([replace(nest, body=(replace(outer, kind=Kind.THREAD),))], None)
     assert position == 0
     assert isinstance(measurement, Unfit) and "expected" in measurement.reason
+
+
+def test_compiles_here_without_an_executor() -> None:
+    nest = nests()[0]
+    (outer,) = (n for n in nest.body if isinstance(n, Loop))
+    judge = evaluator()
+    with judge.open():
+        found = dict(judge.measure([replace(nest, body=(replace(outer, kind=Kind.THREAD),)), *nests()], None))
+    assert isinstance(found[0], Unfit) and "expected" in found[0].reason
+    assert all(isinstance(found[n], Timed) for n in (1, 2))
+
+
+def test_a_kernel_counts_as_its_time_says_against_that_of_the_best_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While other work makes both slower by a fifth."""
+    judge = evaluator()
+    told: list[int] = []
+    its = [1.32]
+
+    def slow(ms: float) -> Timing:
+        return Timing(ms, ms, ms, 7, 1, is_early=False)
+
+    class Worker:
+        def time(self, *_: object, best_ms: float, **__: object) -> Timing:
+            assert best_ms == pytest.approx(1.4)
+            return slow(1.32)
+
+        def retime(self, *_: object, rounds: int, **__: object) -> tuple[Timing, Timing]:
+            told.append(rounds)
+            return slow(its[0]), slow(1.2)
+
+    kernel = cast(Any, None)
+    judge._worker, judge._rival = cast(Any, Worker()), (kernel, 1.0)
+    near = judge._timed(kernel, 1.0)
+    assert isinstance(near, Timed) and near.judged_ms == pytest.approx(1.1)
+    its[0] = 1.8
+    far = judge._timed(kernel, 1.0)
+    assert isinstance(far, Timed) and far.judged_ms == pytest.approx(1.5)
+    assert told == [3, 8, 3]
+
+
+def test_texts_tell_how_long_a_compiler_takes() -> None:
+    nest = nests()[0]
+    text = len(c_source(nest).text)
+    judge = evaluator()
+    assert judge.effort_s(nest, 0.0) == pytest.approx(2.5e-5 * text)
+    assert judge.effort_s(nest, 1e9) >= judge.effort_s(nest, 0.0)
 
 
 def test_arrays_that_do_not_fit_are_refused() -> None:

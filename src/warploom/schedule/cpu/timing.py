@@ -7,6 +7,7 @@ caller's, its waiting for the others included.
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,6 +21,10 @@ _CONFIRMATIONS = 3
 _TURN_S = 2e-3
 """Samples of short kernels are taken in turns of that length."""
 _MOST_IN_TURN = 20
+_COLD_MS, _COLD_RUNS = 5.0, 3
+"""The first run of a kernel that takes less is repeated so often where it would be taken as slow."""
+_LEAST_MS = 1e-9
+"""Times above 0 have logarithms."""
 
 
 class Runnable(Protocol):
@@ -68,10 +73,13 @@ class Timing:
 def time_call(call: Runnable, threads: int = 1, effort: Effort = DEFAULT_EFFORT, best_ms: float | None = None) -> Timing:
     """One run to warm up (caches, pages, threads), then samples; with `best_ms`, no more than needed to see that it is slower.
 
-    Stops early after the warm-up run if that took four times the best, later by `Effort.slow`.
+    Stops early after the warm-up run if that took four times the best, later by `Effort.slow`. The pages and caches of a short
+    kernel may take many times its own time: it has further runs to show that.
     """
     warm_s, warm_busy_s = call.run_timed(threads)[0]
     limit_ms = best_ms * effort.slow if best_ms else float("inf")
+    if 4 * limit_ms < warm_s * 1e3 < _COLD_MS:
+        warm_s, warm_busy_s = map(min, zip(*(call.run_timed(threads)[0] for _ in range(_COLD_RUNS)), strict=True))
     if min(warm_s, warm_busy_s) * 1e3 > 4 * limit_ms:
         return Timing(warm_s * 1e3, warm_s * 1e3, warm_busy_s * 1e3, 1, 1, is_early=True)
     repeats, turn = _plan(call, threads, warm_busy_s, effort)
@@ -90,7 +98,8 @@ def retime(
     calls: Sequence[Runnable], threads: int = 1, *, rounds: int = 11, effort: Effort = DEFAULT_EFFORT
 ) -> tuple[Timing, ...]:
     """Several kernels in turns, every other round in reverse order, so that a change of the machine meets all alike. The
-    least CPU time of each turn counts: short kernels have many samples in one."""
+    least CPU time of each turn counts, against those of the others in its round: short kernels have many samples in one turn, and
+    other work slows whole rounds."""
     plans = [_plan(call, threads, call.run_timed(threads)[0][1], effort) for call in calls]
     walls: list[list[float]] = [[] for _ in calls]
     busies: list[list[float]] = [[] for _ in calls]
@@ -100,10 +109,18 @@ def retime(
             samples = calls[k].run_timed(threads, repeats, turn)
             walls[k] += [wall * 1e3 / repeats for wall, _ in samples]
             busies[k].append(min(busy for _, busy in samples) * 1e3 / repeats)
+    busies = _levelled(busies)
     return tuple(
         Timing(statistics.median(w), min(w), statistics.median(b), len(w), repeats, is_early=False, spread=spread_of(w))
         for w, b, (repeats, _) in zip(walls, busies, plans, strict=True)
     )
+
+
+def _levelled(busies: Sequence[Sequence[float]]) -> list[list[float]]:
+    """The times of each kernel by round, as they would be if all rounds were as fast as the middle one."""
+    paces = [math.exp(statistics.fmean(math.log(max(b, _LEAST_MS)) for b in turns)) for turns in zip(*busies, strict=True)]
+    middle = statistics.median(paces) if paces else 0.0
+    return [[b * middle / pace for b, pace in zip(turns, paces, strict=True)] for turns in busies]
 
 
 def spread_of(times: Sequence[float]) -> float:

@@ -4,17 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
+from queue import Empty, SimpleQueue
+from threading import Semaphore, Thread
 
 from warploom.core import bf16, element_of, words_of
+from warploom.core.limits import tick
 from warploom.schedule.backbone import Backbone, Program
-from warploom.schedule.cpu import CompiledNest, Crashed, Effort, MeasureWorker, Timing, compile_nest
-from warploom.schedule.nest import Nest
+from warploom.schedule.cpu import CompiledNest, Crashed, Effort, MeasureWorker, Timing, c_source, compile_nest
+from warploom.schedule.nest import Kind, Loop, Nest, Node
 from warploom.schedule.search.arrays import Arrays, difference, held, program_arrays, random_arrays, scalar_values, with_outputs
 from warploom.schedule.search.evaluate import CAREFUL_ROUNDS, Measurement, Timed, Unfit, device_turn
-from warploom.solve import Failed, Finished, Task, process_executor, run_tasks
+from warploom.solve import Failed, Finished, Task, available_cpus, run_tasks
 
 _QUICK = Effort(min_s=0.03, max_s=1.0)
+_S_PER_CHARACTER = 2.5e-5
+"""Seconds of GCC for a kernel, by the length of its text."""
+_MOST_CHARACTERS = 700
+"""Characters that a statement is printed with, at most: guards, and both sides of a halved sum."""
+_DISTURBED = 1.4
+"""Other work on the machine makes a kernel slower by up to this factor for seconds."""
+_BESIDE = (3, 8)
+"""Turns in which a kernel and the best one are timed beside each other; more of them where it is not slower by more than..."""
+_FAR = 1.1
+"""...this factor."""
+_LEAST_MS = 1e-9
+_LOOK_S = 0.1
+"""Between two looks at what ends a search while it waits for compilers."""
+_PER_CPU = 2
+"""Kernels compiled at once for each core, before any of them is measured."""
 
 
 class CpuEvaluator:
@@ -45,6 +63,8 @@ class CpuEvaluator:
         self._arrays = {r.name: words_of(element_of(r.dtype), given[r.name]) for r in backbone.regions}
         self._scalars = dict(scalars) if scalars is not None else scalar_values(backbone)
         self._worker: MeasureWorker | None = None
+        self._rival: tuple[CompiledNest, float] | None = None
+        """The best kernel that was measured here, and its time."""
 
     @property
     def name(self) -> str:
@@ -52,15 +72,26 @@ class CpuEvaluator:
 
     @contextmanager
     def open(self) -> Generator[None]:
-        with ExitStack() as stack:
-            if self._executor is None:
-                self._executor = stack.enter_context(process_executor())
-                stack.callback(self._forget_executor)
-            self._worker = stack.enter_context(MeasureWorker(list(self._arrays.values())))
-            self._worker.start()  # what keeps it from starting keeps the compiling processes, too
+        with MeasureWorker(list(self._arrays.values())) as self._worker:
+            self._worker.start()
             yield
 
+    def effort_s(self, nest: Nest, most_s: float) -> float:
+        most_written_s = _S_PER_CHARACTER * _MOST_CHARACTERS * _written(nest.body)
+        return most_written_s if most_written_s <= most_s else _S_PER_CHARACTER * len(c_source(nest).text)
+
     def measure(self, nests: Sequence[Nest], best_ms: float | None) -> Iterator[tuple[int, Measurement]]:
+        """As many at a time as the compilers of this machine take at once, so that the first ones are known early."""
+        first = 0
+        while first < len(nests):
+            last = first + available_cpus() * (1 if best_ms is None else _PER_CPU)
+            for position, measurement in self._measured(nests[first:last], best_ms):
+                if isinstance(measurement, Timed) and (best_ms is None or measurement.judged_ms < best_ms):
+                    best_ms = measurement.judged_ms
+                yield first + position, measurement
+            first = last
+
+    def _measured(self, nests: Sequence[Nest], best_ms: float | None) -> Iterator[tuple[int, Measurement]]:
         compiled: list[tuple[int, CompiledNest]] = []
         for position, built in self._built(nests):
             if isinstance(built, Unfit):
@@ -68,15 +99,34 @@ class CpuEvaluator:
             else:
                 compiled.append((position, built))
         for position, kernel in sorted(compiled, key=lambda c: c[0]):
-            with device_turn("cpu"):
-                timing = self._open_worker().time(kernel, self._scalars, threads=self._threads, effort=_QUICK, best_ms=best_ms)
-            measurement = _least(timing)
+            measurement = self._timed(kernel, best_ms)
             if isinstance(measurement, Timed) and (best_ms is None or measurement.judged_ms < best_ms):
                 if wrong := self._wrong(kernel):
                     measurement = Unfit(wrong)
                 else:
                     best_ms = measurement.judged_ms
+                    self._rival = kernel, best_ms
             yield position, measurement
+
+    def _timed(self, kernel: CompiledNest, best_ms: float | None) -> Measurement:
+        """A kernel that is not surely slow is timed beside the best one of this search, and counts as its time says against that
+        one's: other work on the machine slows both alike, often for seconds."""
+        rival = self._rival
+        near_ms = best_ms if best_ms is None or rival is None else best_ms * _DISTURBED
+        worker = self._open_worker()
+        with device_turn("cpu"):
+            timing = worker.time(kernel, self._scalars, threads=self._threads, effort=_QUICK, best_ms=near_ms)
+            if isinstance(timing, Crashed) or timing.is_early or rival is None:
+                return _least(timing)
+            for rounds in _BESIDE:
+                both = worker.retime([kernel, rival[0]], self._scalars, threads=self._threads, rounds=rounds)
+                if isinstance(both, Crashed):
+                    return Unfit(both.reason)
+                own, its = both
+                if own.busy_ms > _FAR * its.busy_ms:
+                    break
+        share = rival[1] / max(its.busy_ms, _LEAST_MS)
+        return Timed(own.best_ms, busy_ms=share * own.busy_ms)
 
     def retime(self, nests: Sequence[Nest], rounds: int = CAREFUL_ROUNDS) -> Sequence[Measurement]:
         found: dict[int, Measurement] = {}
@@ -102,6 +152,9 @@ class CpuEvaluator:
         return _medians(timings, len(kernels))
 
     def _built(self, nests: Sequence[Nest]) -> Iterator[tuple[int, CompiledNest | Unfit]]:
+        if self._executor is None:
+            yield from self._built_here(nests)
+            return
         tasks = [Task(str(n), nest) for n, nest in enumerate(nests)]
         for result in run_tasks(tasks, compile_nest, executor=self._executor):
             match result:
@@ -109,6 +162,28 @@ class CpuEvaluator:
                     yield int(task.key), value
                 case Failed(task=task, reason=reason):
                     yield int(task.key), Unfit(reason)
+
+    def _built_here(self, nests: Sequence[Nest]) -> Iterator[tuple[int, CompiledNest | Unfit]]:
+        """By threads that start the compiler: no process of Python has to start first. Nobody waits for them in the end."""
+        results: SimpleQueue[tuple[int, CompiledNest | Unfit]] = SimpleQueue()
+        free = Semaphore(available_cpus())
+
+        def build(position: int, nest: Nest) -> None:
+            with free:
+                try:
+                    results.put((position, compile_nest(nest)))
+                except Exception as error:
+                    results.put((position, Unfit(f"{type(error).__name__}: {error}")))
+
+        for position, nest in enumerate(nests):
+            Thread(target=build, args=(position, nest), daemon=True).start()
+        left = len(nests)
+        while left:
+            try:
+                yield results.get(timeout=_LOOK_S)
+                left -= 1
+            except Empty:
+                tick()
 
     def _wrong(self, kernel: CompiledNest) -> str:
         """Difference of the results from the reference; empty if there is none."""
@@ -126,9 +201,6 @@ class CpuEvaluator:
     def _open_worker(self) -> MeasureWorker:
         assert self._worker is not None, "measured outside `open`"
         return self._worker
-
-    def _forget_executor(self) -> None:
-        self._executor = None
 
 
 class CpuPrograms:
@@ -159,6 +231,11 @@ def _medians(timings: Sequence[Timing] | Crashed, count: int) -> list[Measuremen
     return [
         Timed(t.median_ms, busy_ms=t.busy_ms, runs=t.samples * t.repeats, spread=t.spread, least_ms=t.best_ms) for t in timings
     ]
+
+
+def _written(nodes: Sequence[Node]) -> int:
+    """Statements, with their copies where loops are written out."""
+    return sum((n.size if n.kind is Kind.UNROLL else 1) * _written(n.body) if isinstance(n, Loop) else 1 for n in nodes)
 
 
 def _least(timing: Timing | Crashed) -> Measurement:

@@ -100,6 +100,10 @@ class CudaEvaluator:
                 self._end_launcher()
                 self._executor = None if owned else self._executor
 
+    def effort_s(self, nest: Nest, most_s: float) -> float:
+        del nest, most_s
+        return 0.0
+
     def measure(self, nests: Sequence[Nest], best_ms: float | None) -> Iterator[tuple[int, Measurement]]:
         for position, built in self._built(nests):
             if isinstance(built, Unfit):

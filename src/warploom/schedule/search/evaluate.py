@@ -69,6 +69,10 @@ class Evaluator(Protocol):
         """Holds what measuring needs (processes, arrays) for the length of a search."""
         ...
 
+    def effort_s(self, nest: Nest, most_s: float) -> float:
+        """A guess at the CPU seconds that compiling takes; a rough one where it surely takes no longer than `most_s`."""
+        ...
+
     def measure(self, nests: Sequence[Nest], best_ms: float | None) -> Iterator[tuple[int, Measurement]]:
         """(position, measurement) in any order; what is surely slower than `best_ms` need not be measured well."""
         ...

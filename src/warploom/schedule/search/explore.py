@@ -7,12 +7,13 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from functools import partial
+from math import inf
 from typing import Generic, Literal, TypeAlias, assert_never
 
 from warploom.core import Diagnostic, UserError
 from warploom.core.limits import INTERRUPTION
 from warploom.schedule.nest import Nest
-from warploom.schedule.search.evaluate import Evaluator, Memory, Record, Timed, Unfit
+from warploom.schedule.search.evaluate import CAREFUL_ROUNDS, Evaluator, Measurement, Memory, Record, Timed, Unfit
 from warploom.schedule.search.kernel_model import C, Implementation, KernelModel, Step, features, milliseconds, picoseconds
 from warploom.schedule.search.memory import most_bytes, resident_bytes
 from warploom.solve import (
@@ -46,6 +47,8 @@ _FAR = 1.25
 """Implementations that were slower than the best by this factor are not timed again."""
 _NEAR = 0.02
 """Implementations whose times differ by less are taken as equally fast."""
+_LAST, _CLOSE, _LAST_S = 6, 0.06, 1.5
+"""So many that are slower than the fastest by this share at most are timed once more, for so many seconds at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,6 +246,9 @@ class _Search(Generic[C]):
             value=self._model.value,
             decide=self._model.decide,
             begin=self._model.begin,
+            ways=self._model.ways,
+            effort_s=None if self._evaluator is None else self._effort_s,
+            is_amount=self._model.is_amount,
             is_open=self._model.is_open,
             features=features,
             drafts=self.drafts,
@@ -295,6 +301,12 @@ class _Search(Generic[C]):
             self._memory.add(implementation.key, record)
             yield new[n], self._cost(implementation, record)
 
+    def _effort_s(self, implementation: Implementation[C], most_s: float) -> float:
+        evaluator = self._evaluator
+        if evaluator is None or self._memory.find(implementation.key):
+            return 0.0
+        return evaluator.effort_s(implementation.nest, most_s)
+
     def _cost(self, implementation: Implementation[C], record: Record) -> Cost | None:
         match record.measurement:
             case Timed():
@@ -323,7 +335,9 @@ class _Search(Generic[C]):
                 implementation = self._found.get(key) or self._again(key, record)
                 if implementation is not None and key != best.key:
                     finalists.append(implementation)
-            retimed = evaluator.retime([i.nest for i in finalists])
+            retimed = list(evaluator.retime([i.nest for i in finalists]))
+            for n, measurement in self._again_with_care(retimed, finalists, evaluator):
+                retimed[n] = measurement
             times = [i.judged(m) for m, i in zip(retimed, finalists, strict=True)]
         except KeyboardInterrupt:
             return best, time_ms, None
@@ -342,6 +356,18 @@ class _Search(Generic[C]):
             chosen = replace(chosen, least_ms=before_ms if chosen.least_ms is None else min(before_ms, chosen.least_ms))
         emit(self._events, "final", times_ms=[m.time_ms for m, _ in timed], time_ms=time_ms, decisions=dict(best.decisions))
         return best, time_ms, chosen
+
+    def _again_with_care(
+        self, retimed: Sequence[Measurement], finalists: Sequence[Implementation[C]], evaluator: Evaluator
+    ) -> Iterator[tuple[int, Measurement]]:
+        """The few fastest once more, in as many rounds as there is time for."""
+        timed = sorted((m.judged_ms, n) for n, m in enumerate(retimed) if isinstance(m, Timed) and not m.is_modelled)
+        close = [n for ms, n in timed[:_LAST] if ms <= timed[0][0] * (1 + _CLOSE)]
+        turn_ms = sum(max(timed[0][0], _TURN_MS) for _ in close)
+        budget_s = self._options.budget_s
+        rounds = int(1e3 * min(_LAST_S, inf if budget_s is None else 0.25 * _FINAL_SHARE * budget_s) / max(turn_ms, _TURN_MS))
+        if len(close) > 1 and rounds > CAREFUL_ROUNDS:
+            yield from zip(close, evaluator.retime([finalists[n].nest for n in close], rounds), strict=True)
 
     def _finalists(self, time_ms: float) -> Iterator[tuple[str, Record]]:
         """The implementations nearly as fast as the best, as many as there is time for."""

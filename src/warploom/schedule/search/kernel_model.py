@@ -240,6 +240,15 @@ class KernelModel(Generic[C]):
             found.append((number, mask))
         return tuple(found)
 
+    @property
+    def ways(self) -> int:
+        """On CPUs, the number of ways in which `begin` begins before it leaves anything out; elsewhere 0."""
+        space = self.space
+        return space.ways if isinstance(space, KernelSpace) and not space.target.has_threads else 0
+
+    def is_amount(self, choice: int) -> bool:
+        return self._variables[choice][0] == "size"
+
     def is_open(self, step: Step[C], choice: int, mask: Hashable) -> bool:
         """Whether the choice may still be decided so, and is not."""
         name, arguments = self._variables[choice]

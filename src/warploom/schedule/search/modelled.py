@@ -26,6 +26,10 @@ class ModelEvaluator:
     def open(self) -> Generator[None]:
         yield
 
+    def effort_s(self, nest: Nest, most_s: float) -> float:
+        del nest, most_s
+        return 0.0
+
     def measure(self, nests: Sequence[Nest], best_ms: float | None) -> Iterator[tuple[int, Measurement]]:
         del best_ms
         for position, nest in enumerate(nests):

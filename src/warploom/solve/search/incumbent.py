@@ -57,6 +57,13 @@ class Hints(Generic[S, A]):
     begin: Callable[[S, random.Random], Path] | None = None
     """Decisions with which a descent from a candidate may begin, because good answers mostly have them; needs `decide`. Missing:
     none."""
+    ways: int = 0
+    """So many of the first `begin`s are different ways that leave nothing out, whatever the chance; 0: not known."""
+    effort_s: Callable[[A, float], float] | None = None
+    """A guess at the CPU seconds of measuring an answer, a rough one where it surely is below the number given; missing: they do
+    not count."""
+    is_amount: Callable[[int], bool] | None = None
+    """Whether the values of a choice are amounts, in order; missing: none are."""
     is_open: Callable[[S, int, Hashable], bool] | None = None
     """Whether a choice may be decided so and is not yet; False only where it surely is not. Missing: unknown."""
     features: Callable[[A], Sequence[Hashable]] | None = None

@@ -6,6 +6,7 @@ import math
 import random
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -20,6 +21,8 @@ A = TypeVar("A")
 
 LEAST = 1e-12
 """Costs above 0 have logarithms."""
+_RUNNERS_UP = 1.3
+"""Candidates that are dearer than the best by this factor at most are gone around beside it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +68,8 @@ class Draft(Generic[S, A]):
     """Neighbours that were asked for."""
     done: set[int] = field(default_factory=set[int])
     """Positions in its path of which every other value was tried, the other decisions left as they are."""
+    around: dict[bool, Iterator[Child[S]]] = field(default_factory=dict[bool, Iterator[Child[S]]])
+    """Neighbours that are left of all that differ from it in amounts (True), and in one other decision (False), once begun."""
 
 
 class Neighbours(Generic[S, A]):
@@ -86,7 +91,7 @@ class Neighbours(Generic[S, A]):
         """Each elite with those like it; None: not known."""
         self.counts_nodes = incumbent.node_budget is not None
         """Candidates are what is dear, not measurements."""
-        self._turn = 0
+        self._turn = self._asked = 0
 
     def draft(self, child: Child[S]) -> Draft[S, A] | None:
         """The draft of a complete candidate; None for what is no answer, or a known one."""
@@ -135,6 +140,74 @@ class Neighbours(Generic[S, A]):
         other = self._random.choice(self.elites()) if is_mixed else None
         return self._vary(root, near, None if other is near else other)
 
+    def next_around(self, root: Child[S], *, amounts: bool) -> tuple[Draft[S, A], Child[S]] | None:
+        """A good candidate that has neighbours left which differ from it in amounts, or in another decision, and the next of
+        them; None: none has. No chance decides: every other one is the best's, then come the next ones in turn."""
+        self._asked += 1
+        elites = self.elites()
+        others = [e for e in elites[1:] if e.cost <= _RUNNERS_UP * elites[0].cost]
+        turn = self._asked // 2 % len(others) if others and self._asked % 2 else 0
+        for elite in [*(others[turn:] if self._asked % 2 else ()), *elites]:
+            if amounts not in elite.around:
+                elite.around[amounts] = self._around(root, elite, amounts=amounts)
+            if (child := next(elite.around[amounts], None)) is not None:
+                return elite, child
+        return None
+
+    def _around(self, root: Child[S], elite: Draft[S, A], *, amounts: bool) -> Iterator[Child[S]]:
+        """All that take one decision of the elite in another way, which is an amount or is none, and all that take one amount a
+        step up and another a step down. The others stay as they are where that is possible; else the least guess decides."""
+        is_amount = self._incumbent.hints.is_amount
+        places = [n for n, (choice, _) in enumerate(elite.path) if (is_amount is not None and is_amount(choice)) == amounts]
+        if not amounts:
+            yield from self._stepped(root, elite, places, 1, None)
+            return
+        yield from self._stepped(root, elite, places, 1, 1)
+        for first, second in combinations(places, 2):
+            for step, child in self._beside(self._before(root, elite, first), elite, first, 1):
+                following = self._until(child, elite, first + 1, second)
+                for back, traded in self._beside(following, elite, second, 1):
+                    if back == -step:
+                        yield from self._finished(traded, elite, second + 1, is_sure=True)
+        yield from self._stepped(root, elite, places, 2, None)
+
+    def _stepped(
+        self, root: Child[S], elite: Draft[S, A], places: Sequence[int], least: int, most: int | None
+    ) -> Iterator[Child[S]]:
+        """Neighbours that take the decision at one of the places in another way, so many steps away."""
+        for place in places:
+            for step, child in self._beside(self._before(root, elite, place), elite, place, most):
+                if abs(step) >= least:
+                    yield from self._finished(child, elite, place + 1, is_sure=True)
+
+    def _before(self, root: Child[S], elite: Draft[S, A], place: int) -> Child[S] | None:
+        """The candidate on the elite's path at which this decision is next, if there is one."""
+        child = self._resumed(root, elite, place)
+        return child if child is not None and self._incumbent.next_choice(child.candidate) == elite.path[place][0] else None
+
+    def _until(self, child: Child[S], elite: Draft[S, A], first: int, place: int) -> Child[S] | None:
+        """Takes the elite's decisions from position `first` on until this one is next, if it is still open then."""
+        following: Child[S] | None = self._incumbent.follow(child, elite.path[first:place])
+        while following is not None and not self._incumbent.is_beaten(following.bound):
+            choice = self._incumbent.next_choice(following.candidate)
+            if choice is None or choice == elite.path[place][0]:
+                return None if choice is None else following
+            following = self._as_in(following, choice, elite, is_sure=True)
+        return None
+
+    def _beside(self, child: Child[S] | None, elite: Draft[S, A], place: int, most: int | None) -> Iterator[tuple[int, Child[S]]]:
+        """The children that take the elite's next decision in another way, nearest first, with their distances in the model's
+        order, which are at most `most`."""
+        children = None if child is None else self._incumbent.children(child)
+        values = [c.value for c in children or ()]
+        value = elite.path[place][1]
+        if children is None or value not in values:
+            return
+        at = values.index(value)
+        for n in sorted(range(len(children)), key=lambda n: abs(n - at)):
+            if n != at and (most is None or abs(n - at) <= most):
+                yield n - at, children[n]
+
     def _vary(self, root: Child[S], elite: Draft[S, A], other: Draft[S, A] | None) -> Iterator[Child[S]]:
         """Some decisions of the elite are taken anew, the last of them in every other way, the others kept where they
         are still possible. With a second elite, its decisions are taken there instead."""
@@ -168,15 +241,16 @@ class Neighbours(Generic[S, A]):
         if child is not None:
             yield from self._finished(child, elite, len(elite.path))
 
-    def _finished(self, child: Child[S], elite: Draft[S, A], first: int) -> Iterator[Child[S]]:
-        """The complete candidate behind this one that has most of the elite's decisions from position `first` on, if any."""
+    def _finished(self, child: Child[S], elite: Draft[S, A], first: int, *, is_sure: bool = False) -> Iterator[Child[S]]:
+        """The complete candidate behind this one that has most of the elite's decisions from position `first` on, if any;
+        `is_sure`: without chance."""
         following: Child[S] | None = self._incumbent.follow(child, elite.path[first:])
         while following is not None and not self._incumbent.is_beaten(following.bound):
             choice = self._incumbent.next_choice(following.candidate)
             if choice is None:
                 yield following
                 return
-            following = self._as_in(following, choice, elite)
+            following = self._as_in(following, choice, elite, is_sure=is_sure)
 
     def _anew(self, child: Child[S], choice: int, elite: Draft[S, A], other: Draft[S, A] | None) -> Child[S] | None:
         """The choice decided as in the other elite, else by a draw, in another way than in this one if there is one."""
@@ -196,11 +270,14 @@ class Neighbours(Generic[S, A]):
                 return last
         return last
 
-    def _as_in(self, child: Child[S], choice: int, elite: Draft[S, A]) -> Child[S] | None:
-        """The choice decided as in the elite if that is possible, else by a draw."""
+    def _as_in(self, child: Child[S], choice: int, elite: Draft[S, A], *, is_sure: bool = False) -> Child[S] | None:
+        """The choice decided as in the elite if that is possible, else by a draw, or by the least guess."""
         value = dict(elite.path).get(choice, self._value(elite, choice))
         following = None if value is None else self._incumbent.child(child, choice, value)
-        return following if following is not None else self._drawn(self._incumbent.children(child) or [])
+        if following is not None:
+            return following
+        children = self._incumbent.children(child) or []
+        return min(children, key=self._guess, default=None) if is_sure else self._drawn(children)
 
     def _drawn(self, children: Sequence[Child[S]]) -> Child[S] | None:
         return drawn(children, self._guess, self._random, self._random.choice(self._options.temperatures)) if children else None

@@ -12,6 +12,7 @@ import random
 import time
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -75,14 +76,16 @@ class _Refine(Generic[S, A]):
         """Best first."""
         self._bias: dict[tuple[int, Hashable], float] = {}
         """By decision: logarithm by which candidates with it are dearer than the model says, against the average."""
-        self._begun: list[Draft[S, A]] = []
-        """Drafts that began with decisions of fast answers, as they were made, until some are measured."""
+        self._first: list[Draft[S, A]] = []
+        """Drafts that are measured before all others."""
         self._dives = 0
         self._dived = 0
         """Candidates tried in dives."""
         self._length, self._length_due = 0.0, 0
         self._until: float | None = None
         self._until_tried: float | None = None
+        self._is_alike = incumbent.wall_budget_s is not None and incumbent.node_budget is None and incumbent.hints.ways > 0
+        """Measurements are dear, and there are ways to begin: most of what is measured is the same for all seeds."""
 
     def improve(self) -> Cost | None:
         try:
@@ -98,9 +101,12 @@ class _Refine(Generic[S, A]):
         if root is None:
             return self._incumbent.cut
         idle = fruitless = 0
+        if self._is_alike:
+            self._begin(_WAYS_SHARE * (self._incumbent.wall_budget_s or 0.0), FIRST_NODES)
+            self._dive_all_ways(root)
         self._begin(_FIRST_SHARE * (self._incumbent.wall_budget_s or 0.0), FIRST_NODES)
         if self._incumbent.hints.drafts is None:
-            self._draft(root, [False] * self._options.first_dives)
+            self._draft(root, [False] * (_BESIDE_WAYS if self._is_alike else self._options.first_dives))
         else:
             for values in self._incumbent.hints.drafts(self._options.first_dives, self._options.seed):
                 self._follow(root, values)
@@ -119,9 +125,12 @@ class _Refine(Generic[S, A]):
                 raise StopSearchError("no improvement")
             if fruitless >= _FRUITLESS:
                 raise StopSearchError("no new candidates")
-            self._begin(self._options.balance * (time.monotonic() - began), _ROUND_SHARE)
+            balance = _BALANCE if self._is_alike else self._options.balance
+            self._begin(balance * (time.monotonic() - began), _ROUND_SHARE)
             plan = [*[True] * (self._options.neighbours if self._near.known else 0), *[False] * self._options.dives]
             self._random.shuffle(plan)
+            if self._is_alike:
+                self._go_around(root)
             self._draft(root, plan)
 
     def _begin(self, seconds: float, share: float) -> None:
@@ -151,6 +160,22 @@ class _Refine(Generic[S, A]):
                 self._dive(root)
                 self._dived += self._incumbent.statistics.tried - tried
 
+    def _go_around(self, root: Child[S]) -> None:
+        """Neighbours of the best without chance, which all seeds find: the next ones that differ in amounts are half of the next
+        batch, others wait for their turn like all candidates, as many as a third of the time is enough for."""
+        began = time.monotonic()
+        until = began if self._until is None else began + (self._until - began) / 3
+        for amounts in (True, False):
+            while len(self._first) < self._options.batch // 2 or (not amounts and time.monotonic() < until):
+                found = self._near.next_around(root, amounts=amounts)
+                if found is None:
+                    break
+                elite, child = found
+                draft = self._keep(child)
+                is_next = len(self._first) < self._options.batch // 2
+                if draft is not None and is_next and draft.guess <= _NEAR * elite.guess:
+                    self._first.append(draft)
+
     def _dive(self, root: Child[S]) -> None:
         temperatures = self._options.temperatures
         temperature = temperatures[self._dives % len(temperatures)]
@@ -161,8 +186,30 @@ class _Refine(Generic[S, A]):
         found = Dive(self._incumbent, start, self._random, temperature, self._guess).following()
         self._dives += 1
         draft = None if found is None else self._keep(found)
-        if draft is not None and start is not root and not self._measured:
-            self._begun.append(draft)
+        is_first = self._incumbent.wall_budget_s is not None and not self._measured and not self._is_alike
+        if draft is not None and start is not root and is_first:
+            self._first.append(draft)
+
+    def _dive_all_ways(self, root: Child[S]) -> None:
+        """Dives from every way to begin, the same for all seeds. Measured first are those without chance, then of each way the
+        one that promises most of the others."""
+        begin, ways = self._incumbent.hints.begin, self._incumbent.hints.ways
+        assert begin is not None
+        chance = random.Random(0)
+        starts = [self._incumbent.jump(root, begin(root.candidate, chance)) or root for _ in range(ways)]
+        made: list[list[Draft[S, A]]] = [[] for _ in starts]
+        for temperature in _WHOLE_TEMPERATURES:
+            for start, drafts in zip(starts, made, strict=True):
+                if not self._has_time():
+                    break
+                found = Dive(self._incumbent, start, chance, temperature, self._guess).following()
+                draft = None if found is None else self._keep(found)
+                if draft is not None:
+                    drafts.append(draft)
+        each = [[*drafts[:1], *sorted(drafts[1:], key=lambda d: d.guess)[:1]] for drafts in made]
+        least = min((d.guess for drafts in each for d in drafts), default=0.0)
+        turns = [sorted((d for d in turn if d is not None), key=lambda d: d.guess) for turn in zip_longest(*each)]
+        self._first = [d for turn in turns for d in turn if d.guess <= _HOPEFUL * least]
 
     def _guess(self, child: Child[S]) -> float:
         return self._incumbent.guess(child) * math.exp(self._bias.get((child.choice, child.value), 0.0))
@@ -203,9 +250,8 @@ class _Refine(Generic[S, A]):
         return True
 
     def _promising(self) -> list[Draft[S, A]]:
-        """Sorts the pool by predicted cost; most of a batch from its top, one by the model alone, one by chance. With a budget of
-        wall seconds, of which few candidates are measured, the first batch has those that began with decisions of fast answers,
-        whatever the model says of them."""
+        """Sorts the pool by predicted cost; most of a batch from its top, one by the model alone, one by chance. Those that are
+        to be measured first begin it, whatever the model says of them."""
         scores = np.log(np.array([d.guess for d in self._pool]))
         if len(self._measured) >= _ENOUGH:
             residuals = np.array([math.log(d.cost / d.guess) for d in self._measured])
@@ -214,22 +260,43 @@ class _Refine(Generic[S, A]):
                 self._length, self._length_due = likeliest_length(seen, residuals), 2 * len(residuals)
             predicted = predict(seen, residuals, asked, self._length)
             scores = scores + predicted.mean - self._options.boldness * predicted.deviation
+        most = math.inf
+        if self._is_alike and len(self._measured) >= _MANY:
+            most = math.log(_NEAR * self._measured[0].cost)
+        kept = {id(d) for d, score in zip(self._pool, scores, strict=True) if score <= most}
         order = np.argsort(scores, kind="stable")
         self._pool = [self._pool[n] for n in order]
         size = self._options.batch
-        is_first = self._incumbent.wall_budget_s is not None and not self._measured
-        begun, self._begun = self._begun if is_first else [], []
-        kept = {id(d) for d in self._pool}
-        top = dict.fromkeys([*(d for d in begun if id(d) in kept), *self._pool])
-        batch = list(top)[: max(1, size - 2)]
+        first = [d for d in self._first if id(d) in kept]
+        first, self._first = (first[:size], first[size:]) if self._is_alike else (first[: max(1, size - 2)], [])
+        batch = self._affordable(list(dict.fromkeys((*first, *self._pool))), max(1, size - 2, len(first)))
         chosen = {id(d) for d in batch}
         rest = [d for d in self._pool if id(d) not in chosen]
         if rest and len(batch) < size:
             batch = [*batch, min(rest, key=lambda d: d.guess)]
             rest = [d for d in rest if d is not batch[-1]]
         if rest and len(batch) < size:
-            batch = [*batch, self._random.choice(rest)]
+            batch = [*batch, self._random.choice(rest[: _CHANCES * size] if self._is_alike else rest)]
         return batch
+
+    def _affordable(self, drafts: Sequence[Draft[S, A]], most: int) -> list[Draft[S, A]]:
+        """The first ones that it does not take too much of the budget to measure; those before them are dropped."""
+        effort_s, budget_s = self._incumbent.hints.effort_s, self._incumbent.wall_budget_s
+        if effort_s is None or budget_s is None:
+            return list(drafts[:most])
+        most_s = max(_DEAREST_S, _DEAREST * budget_s)
+        batch: list[Draft[S, A]] = []
+        dear: set[int] = set()
+        for draft in drafts[: 2 * most]:
+            if len(batch) == most:
+                break
+            if effort_s(draft.leaf.answer, most_s) > most_s:
+                dear.add(id(draft))
+            else:
+                batch.append(draft)
+        if batch:
+            self._pool = [d for d in self._pool if id(d) not in dear]
+        return batch or list(drafts[:1])
 
     def _learn(self) -> None:
         bias = _tendencies([(d.path, math.log(d.cost / d.guess)) for d in self._measured])
@@ -251,14 +318,31 @@ def _tendencies(known: Sequence[tuple[Path, float]]) -> dict[tuple[int, Hashable
     return {decision: total / (count + _PRIOR) for decision, (total, count) in sums.items()}
 
 
-_ENOUGH = 4
-"""Candidates measured before anything is predicted."""
+_ENOUGH, _MANY = 4, 16
+"""Candidates measured before anything is predicted, and before anything is put off because of a prediction."""
 _PRIOR = 4
 """Candidates without error that each decision is credited with."""
 _FIRST_SHARE = 0.12
 """Share of a budget of wall seconds for the first candidates."""
 _ROUND_SHARE = 0.005
 """Share of a budget of nodes for the candidates of each further round."""
+_WHOLE_TEMPERATURES = (0.0, 0.1, 0.3, 0.02)
+"""Temperatures of the dives from each way to begin."""
+_WAYS_SHARE = 0.2
+"""Share of a budget of wall seconds for them, at most: rarely as much, or chance would decide how many there are."""
+_HOPEFUL = 3.0
+"""Candidates that promise less than the best one by this factor are not measured first."""
+_BESIDE_WAYS = 8
+"""Other dives before anything is measured, where all seeds begin alike."""
+_CHANCES = 4
+"""The candidate that is measured by chance is then one of the best of so many batches."""
+_BALANCE = 0.4
+"""Seconds for making candidates per second of measuring then."""
+_DEAREST, _DEAREST_S = 0.08, 1.0
+"""Share of a budget of wall seconds that measuring one candidate may take; seconds that any may."""
+_NEAR = 1.5
+"""A neighbour that promises less than the candidate that it is made of, or less than the best, by this factor is not measured at
+once."""
 _FROM_ROOT = 4
 """One dive in so many begins at the root, where there are decisions to begin with."""
 _FRUITLESS = 5

@@ -88,6 +88,19 @@ def test_intrinsics_are_read_prepared_or_not(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("*.so"))) == 2
 
 
+def test_damaged_headers_are_prepared_anew(tmp_path: Path) -> None:
+    compiler = find_compiler()
+    if compiler is None or not compiler.is_gcc:
+        pytest.skip("headers are prepared for GCC alone")
+    texts = [f"#include <immintrin.h>\nint number(void) {{ return {n}; }}" for n in range(2)]
+    build_library(texts[0], folder=tmp_path)
+    (prepared,) = tmp_path.glob("*.gch")
+    whole = prepared.read_bytes()
+    prepared.write_bytes(whole[: len(whole) // 2])
+    build_library(texts[1], folder=tmp_path)
+    assert not prepared.exists()
+
+
 def test_the_compilers_complaint_is_shown(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"expected the compiler to accept the C text, got: .*error"):
         build_library("int one(void) { return two; }", folder=tmp_path)

@@ -151,14 +151,21 @@ def build_library(
 
 
 def _built(source: str, compiler: Compiler, command: tuple[str, ...], folder: Path, build: Path) -> Path:
-    """The library, made in the folder `build`."""
+    """The library, made in the folder `build`. Where the compiler refuses the text with prepared headers, these may be damaged."""
     text, made = build / "kernel.c", build / "kernel.so"
     text.write_text(source, encoding="utf-8")
+
+    def run(prepared: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
+        whole = (*command, *prepared, "-o", str(made), str(text), "-lm")
+        return subprocess.run(whole, capture_output=True, text=True, timeout=_SECONDS, check=False)
+
     try:
         prepared = _prepared_headers(compiler, command, folder) if _INTRINSICS in source else ()
-        done = subprocess.run(
-            (*command, *prepared, "-o", str(made), str(text), "-lm"), capture_output=True, text=True, timeout=_SECONDS, check=False
-        )
+        done = run(prepared)
+        if done.returncode != 0 and prepared:
+            done = run(())
+            if done.returncode == 0:
+                _prepared_file(Path(prepared[-1])).unlink(missing_ok=True)
     except subprocess.TimeoutExpired:
         raise UserError(Diagnostic("C_COMPILER", f"expected a library within {_SECONDS} s, got none")) from None
     if done.returncode != 0:
@@ -204,7 +211,7 @@ def _prepared_headers(compiler: Compiler, command: tuple[str, ...], folder: Path
         return ()
     digest = hashlib.sha256("\0".join((*command, compiler.version, machine_text())).encode()).hexdigest()[:16]
     header = folder / f"headers-{digest}.h"
-    prepared = header.with_suffix(".h.gch")
+    prepared = _prepared_file(header)
     if not prepared.exists():
         options = tuple(o for o in command if o != "-shared")
         with tempfile.TemporaryDirectory(dir=folder, prefix=_BUILDING) as build:
@@ -217,6 +224,10 @@ def _prepared_headers(compiler: Compiler, command: tuple[str, ...], folder: Path
             os.replace(text, header)
             os.replace(made, prepared)
     return "-include", str(header)
+
+
+def _prepared_file(header: Path) -> Path:
+    return header.with_suffix(".h.gch")
 
 
 @cache

@@ -151,7 +151,7 @@ def build_library(
 
 
 def _built(source: str, compiler: Compiler, command: tuple[str, ...], folder: Path, build: Path) -> Path:
-    """The library, made in the folder `build`. Where the compiler refuses the text with prepared headers, these may be damaged."""
+    """The library, made in the folder `build`; prepared headers with which the compiler refuses the text may be damaged."""
     text, made = build / "kernel.c", build / "kernel.so"
     text.write_text(source, encoding="utf-8")
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import subprocess
 import time
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -42,7 +44,7 @@ def test_a_compiler_that_prepares_no_headers_reads_them_each_time(tmp_path: Path
     script = 'case "$*" in *c-header*) exit 1;; esac\nwhile [ "$1" != -o ]; do shift; done\ncp "$3" "$2"'
     gcc = Compiler((a_compiler(tmp_path, script),), "gcc 1.0")
     text = "#include <immintrin.h>\n"
-    assert build_library(text, folder=tmp_path / "made", compiler=gcc).read_text() == text
+    assert build_library(text, folder=tmp_path / "made", compiler=gcc).read_text().startswith(text)
     assert len(list((tmp_path / "made").iterdir())) == 1
 
 
@@ -55,10 +57,48 @@ def test_a_text_is_compiled_once(tmp_path: Path) -> None:
     assert not [p for p in tmp_path.iterdir() if p.is_dir()]
 
 
+def flipped(content: bytes) -> bytes:
+    """One bit in the middle changed."""
+    middle = len(content) // 2
+    return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
+
+
+@pytest.mark.parametrize("damage", [lambda c: b"", lambda c: c[: len(c) // 2], lambda c: c[:-1], flipped], ids=str)
+def test_a_damaged_library_is_made_anew(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
+    text = "int one(void) { return 1; }"
+    library = build_library(text, folder=tmp_path)
+    content = library.read_bytes()
+    library.write_bytes(damage(content))
+    assert build_library(text, folder=tmp_path) == library and library.read_bytes() == content
+    assert ctypes.CDLL(str(library)).one() == 1
+
+
+def test_a_library_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
+    gone = Compiler((str(tmp_path / "gone"),), "gcc 1.0")
+    with pytest.raises(UserError, match=r"expected .*gone to make .*\.so, got: No such file or directory"):
+        build_library("int one(void) { return 1; }", folder=tmp_path / "made", compiler=gone)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match=r"got: (File exists|Not a directory)"):
+        build_library("int one(void) { return 1; }", folder=tmp_path / "file")
+
+
 def test_intrinsics_are_read_prepared_or_not(tmp_path: Path) -> None:
     for n in range(2):
         build_library(f"#include <immintrin.h>\nint number(void) {{ return {n}; }}", folder=tmp_path)
     assert len(list(tmp_path.glob("*.so"))) == 2
+
+
+def test_damaged_headers_are_prepared_anew(tmp_path: Path) -> None:
+    compiler = find_compiler()
+    if compiler is None or not compiler.is_gcc:
+        pytest.skip("headers are prepared for GCC alone")
+    texts = [f"#include <immintrin.h>\nint number(void) {{ return {n}; }}" for n in range(2)]
+    build_library(texts[0], folder=tmp_path)
+    (prepared,) = tmp_path.glob("*.gch")
+    whole = prepared.read_bytes()
+    prepared.write_bytes(whole[: len(whole) // 2])
+    build_library(texts[1], folder=tmp_path)
+    assert not prepared.exists()
 
 
 def test_the_compilers_complaint_is_shown(tmp_path: Path) -> None:

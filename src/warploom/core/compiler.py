@@ -115,10 +115,11 @@ def build_library(
     compiler: Compiler | None = None,
     before: Callable[[], None] | None = None,
 ) -> Path:
-    """The shared library of a C text; built only where `folder` (default `library_folder()`) has none of that text yet; then
-    `before` is called first.
+    """The shared library of a C text; built only where `folder` (default `library_folder()`) has none of that text yet, or only a
+    damaged one; then `before` is called first.
 
-    Safe with other processes at work. UserError with the compiler's first complaints where it refuses the text.
+    Safe with other processes at work. UserError with the compiler's first complaints where it refuses the text, and where it does
+    not start or nothing can be written.
     """
     compiler = compiler or the_compiler()
     folder = folder or library_folder()
@@ -132,32 +133,67 @@ def build_library(
     )
     digest = hashlib.sha256("\0".join((*command, compiler.version, machine_text(), source)).encode()).hexdigest()[:32]
     library = folder / f"{digest}.so"
-    if library.exists():
+    if _is_whole(library):
         return library
     if before is not None:
         before()
-    folder.mkdir(parents=True, exist_ok=True)
-    _sweep(folder)
-    with tempfile.TemporaryDirectory(dir=folder, prefix=_BUILDING) as build:
-        text = Path(build) / "kernel.c"
-        text.write_text(source, encoding="utf-8")
-        made = Path(build) / "kernel.so"
-        try:
-            prepared = _prepared_headers(compiler, command, folder) if _INTRINSICS in source else ()
-            done = subprocess.run(
-                (*command, *prepared, "-o", str(made), str(text), "-lm"),
-                capture_output=True,
-                text=True,
-                timeout=_SECONDS,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            raise UserError(Diagnostic("C_COMPILER", f"expected a library within {_SECONDS} s, got none")) from None
-        if done.returncode != 0:
-            complaints = "; ".join([line for line in done.stderr.splitlines() if "error" in line][:3]) or done.stderr[:300]
-            raise UserError(Diagnostic("C_COMPILER", f"expected the compiler to accept the C text, got: {complaints}"))
-        os.replace(made, library)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _sweep(folder)
+        with tempfile.TemporaryDirectory(dir=folder, prefix=_BUILDING) as build:
+            made = _built(source, compiler, command, folder, Path(build))
+            _seal(made)
+            os.replace(made, library)
+    except OSError as error:
+        message = f"expected {compiler.command[0]} to make {library}, got: {error.strerror or error}"
+        raise UserError(Diagnostic("C_COMPILER", message)) from None
     return library
+
+
+def _built(source: str, compiler: Compiler, command: tuple[str, ...], folder: Path, build: Path) -> Path:
+    """The library, made in the folder `build`; prepared headers with which the compiler refuses the text may be damaged."""
+    text, made = build / "kernel.c", build / "kernel.so"
+    text.write_text(source, encoding="utf-8")
+
+    def run(prepared: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
+        whole = (*command, *prepared, "-o", str(made), str(text), "-lm")
+        return subprocess.run(whole, capture_output=True, text=True, timeout=_SECONDS, check=False)
+
+    try:
+        prepared = _prepared_headers(compiler, command, folder) if _INTRINSICS in source else ()
+        done = run(prepared)
+        if done.returncode != 0 and prepared:
+            done = run(())
+            if done.returncode == 0:
+                _prepared_file(Path(prepared[-1])).unlink(missing_ok=True)
+    except subprocess.TimeoutExpired:
+        raise UserError(Diagnostic("C_COMPILER", f"expected a library within {_SECONDS} s, got none")) from None
+    if done.returncode != 0:
+        complaints = "; ".join([line for line in done.stderr.splitlines() if "error" in line][:3]) or done.stderr[:300]
+        raise UserError(Diagnostic("C_COMPILER", f"expected the compiler to accept the C text, got: {complaints}"))
+    return made
+
+
+def _seal(library: Path) -> None:
+    """Puts the digest of its content behind it, which loaders do not read: a file that a full disk cut off, or that was changed
+    since, would crash the program that loads it, or compute something else."""
+    with library.open("r+b") as file:
+        content = file.read()
+        file.write(_seal_of(content))
+
+
+def _seal_of(content: bytes) -> bytes:
+    return b"\n" + hashlib.sha256(content).hexdigest().encode()
+
+
+def _is_whole(library: Path) -> bool:
+    """Whether the file is there as it was made."""
+    try:
+        sealed = library.read_bytes()
+    except OSError:
+        return False
+    content = sealed[: -len(_seal_of(b""))]
+    return sealed == content + _seal_of(content)
 
 
 @cache
@@ -175,7 +211,7 @@ def _prepared_headers(compiler: Compiler, command: tuple[str, ...], folder: Path
         return ()
     digest = hashlib.sha256("\0".join((*command, compiler.version, machine_text())).encode()).hexdigest()[:16]
     header = folder / f"headers-{digest}.h"
-    prepared = header.with_suffix(".h.gch")
+    prepared = _prepared_file(header)
     if not prepared.exists():
         options = tuple(o for o in command if o != "-shared")
         with tempfile.TemporaryDirectory(dir=folder, prefix=_BUILDING) as build:
@@ -188,6 +224,10 @@ def _prepared_headers(compiler: Compiler, command: tuple[str, ...], folder: Path
             os.replace(text, header)
             os.replace(made, prepared)
     return "-include", str(header)
+
+
+def _prepared_file(header: Path) -> Path:
+    return header.with_suffix(".h.gch")
 
 
 @cache

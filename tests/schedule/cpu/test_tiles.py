@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -166,6 +168,30 @@ def test_a_processor_without_tiles_runs_vectors(tmp_path: Path) -> None:
     made = np.zeros_like(wanted)
     kernel.run([a, b, made])
     np.testing.assert_array_equal(made, wanted)
+
+
+USES_A_TILE = f"""#include <stdint.h>
+#include <immintrin.h>
+{tiles.SUPPORT}
+int used(void) {{
+    if (tiles_allowed()) {{
+        start_tiles();
+        _tile_zero(0);
+        _tile_release();
+    }}
+    return 0;
+}}
+"""
+
+
+def test_the_whole_configuration_is_there_however_well_it_is_compiled(tmp_path: Path) -> None:
+    """GCC's intrinsic says that 8 of its 64 bytes are read. Without the others a processor with tiles ends the program."""
+    try:
+        library = build_library(USES_A_TILE, flags=("-O2", "-mamx-tile"), folder=tmp_path)
+    except UserError:
+        pytest.skip("a compiler without tiles")
+    calls = "import ctypes, sys; sys.exit(ctypes.CDLL(sys.argv[1]).used())"
+    assert subprocess.run([sys.executable, "-c", calls, library]).returncode == 0
 
 
 @pytest.mark.slow

@@ -37,6 +37,8 @@ def run(lines: str, threads: int = 32, kind=u32):
         ("vote.sync.foo.pred %p2, %p3, -1;", "vote.sync.all, any, uni or ballot"),
         ("redux.sync.add.f32 %f2, %f1, -1;", "redux.sync of integers"),
         ("barrier.cluster.sync;", "bar.sync, bar.arrive or barrier.sync"),
+        ("bar.arrive 1;", "bar.sync, bar.arrive or barrier.sync"),
+        ("bar.sync 1, 64, 1;", "bar.sync, bar.arrive or barrier.sync"),
         ("shfl.sync.idx.b32 %r3, %r2, %r2, 31, -1;", "mask or barrier number without data"),
         ("add.cc.u32 %r3, %r2, 1;", "add.cc.u32"),
         ("add.sat.s32 %r3, %r2, 1;", "add.sat.s32"),

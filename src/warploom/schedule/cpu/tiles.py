@@ -49,6 +49,7 @@ static void start_tiles(void) {{
         config.row_bytes[n] = {TILE_ROW_BYTES};
         config.rows[n] = {TILE_ROWS};
     }}
+    __asm__ volatile("" : : "r"(&config) : "memory");  /* intrinsics of GCC say that 8 bytes are read */
     _tile_loadconfig(&config);
 }}
 """

@@ -154,7 +154,8 @@ class Exchanges:
 
     def barrier(self, instruction: Instruction, index: int) -> Step:
         modifiers = set(instruction.modifiers) - {"cta"}
-        if modifiers - {"sync", "arrive", "aligned"} or not instruction.operands:
+        numbers_of_operands = (2,) if "arrive" in modifiers else (1, 2)
+        if modifiers - {"sync", "arrive", "aligned"} or len(instruction.operands) not in numbers_of_operands:
             raise self.launch.unsupported(f"expected bar.sync, bar.arrive or barrier.sync, got {instruction.name}", index)
         numbers = self.operands.reader(instruction.operands[0], "b32", index)
         counts = self.operands.reader(instruction.operands[1], "b32", index) if len(instruction.operands) > 1 else None

@@ -13,7 +13,7 @@ from warploom.core import Diagnostic, UserError
 from warploom.gpu import SketchCalls, cuda_source
 from warploom.kernels.tensors import TensorKernel
 from warploom.schedule.backbone import Program
-from warploom.schedule.calls import Calls, CompiledRunner, GpuCalls, Runner, Signature
+from warploom.schedule.calls import Calls, CompiledRunner, GpuCalls, Runner, Signature, rest_runner
 from warploom.schedule.cpu import compile_nest
 from warploom.schedule.cuda import CudaKernel, cuda_kernel
 from warploom.schedule.cuda import Options as CudaOptions
@@ -36,6 +36,7 @@ from warploom.tools.explore.run_time import asked_sizes, at_values, greatest
 from warploom.tools.explore.sketch import SketchOptions, explore_sketch, written
 from warploom.tools.explore.target import explored
 from warploom.tools.kernels.files import kernel_text, sketch_text
+from warploom.tools.kernels.on_gpu import rest_kernels
 from warploom.tools.synth.printed import print_checked
 
 Kernel: TypeAlias = TensorFunction | TensorHolder | TensorKernel | TunableSketch | Sketch | str
@@ -82,7 +83,7 @@ class Explored(Result):
         if self.implementations is None or self.options is None:
             raise no_answer(self, "a kernel to call")
         assert self.function is not None
-        signature = Signature.of(self.function)
+        function, signature = self.function, Signature.of(self.function)
         if self.options.target.kind != "cpu":
             arch = arch_of(self.options.target)
 
@@ -90,7 +91,12 @@ class Explored(Result):
                 program, nests = self._nests_at(sizes)
                 return program, [cuda_kernel(nest, CudaOptions(arch=arch)) for nest in nests]
 
-            return GpuCalls(signature, kernels_at)
+            def rest_at(sizes: Mapping[str, int], _: str) -> tuple[Program, Sequence[CudaKernel]] | None:
+                self._check_class(sizes)
+                return rest_kernels(function, sizes, on.name)
+
+            on = self.options.target
+            return GpuCalls(signature, kernels_at, rest=rest_at)
         made, threads = self.implementations, self.options.threads
         kind, flags = "plain" if made.plain else "found", made.build.flags
 
@@ -98,17 +104,17 @@ class Explored(Result):
             program, nests = self._nests_at(sizes)
             return CompiledRunner(program, [compile_nest(nest, flags=flags) for nest in nests], threads, kind)
 
-        return Calls(signature, at)
+        def rest(sizes: Mapping[str, int]) -> Runner | None:
+            self._check_class(sizes)
+            return rest_runner(function, sizes, threads)
+
+        return Calls(signature, at, rest=rest)
 
     def _nests_at(self, sizes: Mapping[str, int]) -> tuple[Program, Sequence[Nest]]:
         """The program and its nests at the sizes of a call. UserError (CALL_SHAPE) for sizes that they are not for."""
+        self._check_class(sizes)
         made, options = self.implementations, self.options
         assert made is not None and options is not None
-        for name, size in sizes.items():
-            multiple = options.run_time.get(name)
-            if size % multiple if multiple is not None else size != self.sizes[name]:
-                wanted = f"a multiple of {multiple}" if multiple is not None else f"{self.sizes[name]}, for which it was explored"
-                raise UserError(Diagnostic("CALL_SHAPE", f"expected {wanted}, as {name}, got {size}"))
         if not options.run_time:
             return made.program, made.nests
         is_cuda = options.target.kind == "cuda"
@@ -117,6 +123,15 @@ class Explored(Result):
             if size > most.get(name, size):
                 raise UserError(Diagnostic("CALL_SHAPE", f"expected {name} of at most {most[name]}, got {size}"))
         return at_values(made.program, made.nests, {name: sizes[name] for name in options.run_time})
+
+    def _check_class(self, sizes: Mapping[str, int]) -> None:
+        """UserError (CALL_SHAPE) for sizes for which it was not explored."""
+        assert self.options is not None
+        for name, size in sizes.items():
+            multiple = self.options.run_time.get(name)
+            if size % multiple if multiple is not None else size != self.sizes[name]:
+                wanted = f"a multiple of {multiple}" if multiple is not None else f"{self.sizes[name]}, for which it was explored"
+                raise UserError(Diagnostic("CALL_SHAPE", f"expected {wanted}, as {name}, got {size}"))
 
     def _of_cpu(self, wanted: str) -> tuple[Implementations, KernelOptions]:
         if self.implementations is None or self.options is None:

@@ -30,6 +30,7 @@ from warploom.schedule.calls import (
     Signature,
     narrowest,
     plain_class,
+    rest_runner,
 )
 from warploom.schedule.cpu import core_count
 from warploom.schedule.cuda import CudaKernel
@@ -42,7 +43,7 @@ from warploom.tools.explore.result import ExploredOutcome
 from warploom.tools.explore.run_time import AskedSizes, asked_sizes, searched_at
 from warploom.tools.kernels import background
 from warploom.tools.kernels.background import Answer, Request
-from warploom.tools.kernels.on_gpu import known_gpu_class, known_kernels, spread_class, target_of
+from warploom.tools.kernels.on_gpu import known_gpu_class, known_kernels, rest_kernels, spread_class, target_of
 from warploom.tools.kernels.tuning import known_class, known_runner, plain_program, search
 
 TUNE = "WARPLOOM_TUNE"
@@ -82,8 +83,8 @@ class JitFunction(TensorHolder):
         """Folder of kernels that were exported."""
         self.__name__ = self.__qualname__ = function.name
         signature = Signature.of(function)
-        self._gpu = GpuCalls(signature, self._on_gpu)
-        self._calls = Calls(signature, self._made, self._gpu)
+        self._gpu = GpuCalls(signature, self._on_gpu, rest=lambda sizes, arch: rest_kernels(function, sizes, target_of(arch)))
+        self._calls = Calls(signature, self._made, self._gpu, rest=lambda sizes: rest_runner(function, sizes, self.threads))
         self._found: list[ShapeClass] = []
         """Classes of shapes that this program searched or found in a store, the newest first."""
         self._plain: list[ShapeClass] = []

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias, cast, overload
 
 from warploom.api.result import Progress, Result, no_answer, worked
+from warploom.api.running import RunningFunction, RunningScan
 from warploom.core import Diagnostic, UserError
 from warploom.gpu import SketchCalls, cuda_source
 from warploom.kernels.tensors import TensorKernel
@@ -216,6 +217,7 @@ class Explored(Result):
         return super()._page()
 
 
+@overload
 def explore(
     kernel: Kernel,
     *,
@@ -229,7 +231,25 @@ def explore(
     order: str | Sequence[str] | None = None,
     fixed: Mapping[str, object] | None = None,
     progress: Progress | None = None,
-) -> Explored:
+) -> Explored: ...
+@overload
+def explore(
+    kernel: RunningFunction, *, budget_s: float | None = None, progress: Progress | None = None
+) -> RunningScan: ...
+def explore(
+    kernel: Kernel | RunningFunction,
+    *,
+    sizes: Mapping[str, int | str] | None = None,
+    target: str = "cpu",
+    budget_s: float | None = None,
+    nodes: int | None = None,
+    threads: int | None = None,
+    seed: int = 0,
+    search: StrategyName | None = None,
+    order: str | Sequence[str] | None = None,
+    fixed: Mapping[str, object] | None = None,
+    progress: Progress | None = None,
+) -> Explored | RunningScan:
     """Searches the implementations of a kernel for the fastest. `warploom explore`.
 
     kernel: a tensor function, a sketch or a family of sketches, or the name of one. sizes: of its arrays; `"?"` is known at run
@@ -238,8 +258,14 @@ def explore(
     nodes: candidates looked at, a deterministic budget. threads: of a CPU kernel. search: a strategy; if not said, `refine`, and
     for a sketch depth first. order: choices to decide first, or `reverse`; for a sketch parameters and holes. fixed: choices
     decided by hand, with their values; a result's `decisions` give its implementation again. An interruption keeps the best so
-    far. Raises UserError for a kernel or options that are wrong in themselves.
+    far. Of a function with a running result (`wl.jit`) nothing is searched: its loop is lifted, for all sizes and targets. Raises
+    UserError for a kernel or options that are wrong in themselves.
     """
+    if isinstance(kernel, RunningFunction):
+        if search is not None or order is not None or fixed or nodes is not None:
+            message = f"expected no decisions of a search for {kernel.name!r}, which has a running result, got some"
+            raise UserError(Diagnostic("OPTION", message, fix="Leave nodes, search, order and fixed out."))
+        return kernel.lift(budget_s=budget_s, progress=progress)
     if isinstance(kernel, TensorHolder):
         kernel = kernel.tensor
     found = explored(kernel) if isinstance(kernel, str) else TunableSketch.of(kernel) if isinstance(kernel, Sketch) else kernel

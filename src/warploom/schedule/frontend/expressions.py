@@ -36,7 +36,7 @@ from warploom.schedule.frontend.tree import (
 from warploom.sketch import MISSING
 
 _SIGNS = {row.sign: operator for operator, row in ROWS.items()}
-_BINARY = {kind: _SIGNS[sign] for kind, sign in SIGN_OF.items() if sign in _SIGNS}
+BINARY = {kind: _SIGNS[sign] for kind, sign in SIGN_OF.items() if sign in _SIGNS}
 _UNARY = {row.name: operator for operator, row in ROWS.items() if row.called}
 _COMPARING = {sign: operator for operator, sign in COMPARING.items()}
 _REDUCING = {"sum": Operator.ADD, "prod": Operator.MUL, "max": Operator.MAX, "min": Operator.MIN}
@@ -74,9 +74,9 @@ def read_expression(state: State, node: ast.expr) -> Expression:
             for name in names_of(size):
                 state.size_values.setdefault(name, node)
             return Number(int(size.constant)) if size.is_constant else SizeValue(size)
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in BINARY:
             operands = [read_expression(state, left), read_expression(state, right)]
-            return apply(state, _BINARY[type(op)], operands, node)
+            return apply(state, BINARY[type(op)], operands, node)
         case ast.Call():
             return _read_call(state, node)
         case ast.IfExp(test=test, body=body, orelse=other):

@@ -20,6 +20,7 @@ from warploom.schedule.cuda import CudaKernel, cuda_kernel
 from warploom.schedule.cuda import Options as CudaOptions
 from warploom.schedule.frontend import TensorFunction, TensorHolder
 from warploom.schedule.nest import Nest
+from warploom.schedule.recurrences import RunningHolder
 from warploom.schedule.search import StrategyName
 from warploom.schedule.sketches import TunableSketch
 from warploom.sketch import Sketch
@@ -233,9 +234,7 @@ def explore(
     progress: Progress | None = None,
 ) -> Explored: ...
 @overload
-def explore(
-    kernel: RunningFunction, *, budget_s: float | None = None, progress: Progress | None = None
-) -> RunningScan: ...
+def explore(kernel: RunningFunction, *, budget_s: float | None = None, progress: Progress | None = None) -> RunningScan: ...
 def explore(
     kernel: Kernel | RunningFunction,
     *,
@@ -261,14 +260,15 @@ def explore(
     far. Of a function with a running result (`wl.jit`) nothing is searched: its loop is lifted, for all sizes and targets. Raises
     UserError for a kernel or options that are wrong in themselves.
     """
-    if isinstance(kernel, RunningFunction):
-        if search is not None or order is not None or fixed or nodes is not None:
-            message = f"expected no decisions of a search for {kernel.name!r}, which has a running result, got some"
-            raise UserError(Diagnostic("OPTION", message, fix="Leave nodes, search, order and fixed out."))
-        return kernel.lift(budget_s=budget_s, progress=progress)
     if isinstance(kernel, TensorHolder):
         kernel = kernel.tensor
     found = explored(kernel) if isinstance(kernel, str) else TunableSketch.of(kernel) if isinstance(kernel, Sketch) else kernel
+    if isinstance(found, RunningFunction):
+        if search is not None or order is not None or fixed or nodes is not None:
+            message = f"expected no options of a search for {found.name!r}, which has a running result, got some"
+            raise UserError(Diagnostic("OPTION", message, fix="Leave nodes, search, order and fixed out."))
+        return found.lift(budget_s=budget_s, progress=progress)
+    assert not isinstance(found, RunningHolder)  # `wl.jit` makes the others
     case = kernel if isinstance(kernel, str) else found.name
     tell, decided = progress or nothing_said, _texts(fixed or {})
     first = order_of(order if order is None or isinstance(order, str) else ",".join(order))

@@ -10,24 +10,30 @@ from typing import Any
 from warploom import scan
 from warploom.api.lifting import Lifted
 from warploom.api.result import Progress, worked
-from warploom.core import UnsupportedError, UserError
 from warploom.schedule.backbone import Program
 from warploom.schedule.calls import Calls, GpuCalls, Runner, Signature, spread_nest
 from warploom.schedule.cpu import c_source, core_count
 from warploom.schedule.cuda import CudaKernel, Options, cuda_kernel
-from warploom.schedule.frontend import RunningHolder
-from warploom.schedule.recurrences import Recurrence, SerialLoops, program_of, scan_runner, serial_loop, serial_nest
+from warploom.schedule.recurrences import (
+    Recurrence,
+    RunningHolder,
+    SerialLoops,
+    program_of,
+    scan_runner,
+    serial_loop,
+    serial_nest,
+)
 from warploom.tools.command.outcome import Outcome, nothing_said
 from warploom.tools.command.usage import Stopwatch
+from warploom.tools.explore.running import lifted_running, loop_module
 from warploom.tools.kernels.on_gpu import target_of
-from warploom.tools.scan.lift import lifting_of, outcome_of
 
 
 class RunningFunction(RunningHolder):
     """A function with a running result that is called with arrays, as a `JitFunction` is.
 
-    A call runs the serial loop, compiled, rows on several threads; on a GPU one thread for each row. After `tune` it runs the scan
-    that `lift` has proved, on several threads, for the sizes for which that was faster.
+    A call runs the serial loop, compiled, rows on several threads; on a GPU one thread for each row. After `tune` it runs the
+    scan that `lift` has proved, on several threads, for the sizes for which that was faster.
     """
 
     def __init__(self, recurrence: Recurrence, threads: int | None = None) -> None:
@@ -59,19 +65,15 @@ class RunningFunction(RunningHolder):
 
     def lift(self, *, budget_s: float | None = None, progress: Progress | None = None) -> RunningScan:
         """The associative operator that computes the loop, with its proof: the answer of `wl.lift` for `loop`."""
-        name, found = self.name, list[scan.Lifting]()
-        try:
-            made = serial_loop(self.recurrence)
-        except UnsupportedError as error:
-            raise UserError(*error.diagnostics) from None
-        module = scan.parse_module(made.text, f"<the loop of {name}>")
+        found: list[scan.Lifting] = []
 
         def work(watch: Stopwatch) -> Outcome:
-            (progress or nothing_said)("closing under composition")
-            found.append(lifting_of(module, name))
-            return outcome_of(name, found[0], watch)
+            outcome, _, lifting = lifted_running(self.name, self.recurrence, watch, progress or nothing_said)
+            found.append(lifting)
+            return outcome
 
-        outcome = worked(name, work, budget_s)
+        outcome = worked(self.name, work, budget_s)
+        module = loop_module(self.recurrence)
         return RunningScan(line=outcome.line, module=module, lifting=found[0] if found else None, function=self)
 
     def tune(self, *arrays: Any, budget_s: float | None = None, progress: Progress | None = None, **named: Any) -> RunningScan:
@@ -133,4 +135,3 @@ def _time_s(runner: Runner, arrays: Sequence[Any], scalars: Sequence[float]) -> 
         runner.run(arrays, scalars)
         times.append(time.perf_counter() - start)
     return min(times)
-

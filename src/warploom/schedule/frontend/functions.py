@@ -162,12 +162,6 @@ class TensorHolder:
     tensor: TensorFunction
 
 
-class RunningHolder:
-    """A function with a running result, which is no tensor function, where one is asked for by name."""
-
-    name: str
-
-
 @dataclass(frozen=True, slots=True)
 class BrokenTensor:
     """A tensor function with errors, while a file is loaded."""

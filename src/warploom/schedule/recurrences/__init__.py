@@ -11,9 +11,9 @@ from warploom.schedule.recurrences.loop import SerialLoop, serial_loop
 from warploom.schedule.recurrences.nest import serial_nest
 from warploom.schedule.recurrences.reader import is_recurrence, read_recurrence
 from warploom.schedule.recurrences.runners import EvaluatedRecurrence, ScanRunner, SerialLoops, program_of, scan_runner
-from warploom.schedule.recurrences.tree import Recurrence
+from warploom.schedule.recurrences.tree import Recurrence, RunningHolder
 
 __all__ = [
-    "EvaluatedRecurrence", "Recurrence", "ScanRunner", "SerialLoop", "SerialLoops", "is_recurrence", "program_of",
-    "read_recurrence", "scan_runner", "serial_loop", "serial_nest",
+    "EvaluatedRecurrence", "Recurrence", "RunningHolder", "ScanRunner", "SerialLoop", "SerialLoops", "is_recurrence",
+    "program_of", "read_recurrence", "scan_runner", "serial_loop", "serial_nest",
 ]  # fmt: skip

@@ -26,9 +26,7 @@ class Evaluation:
         self.recurrence = recurrence
         self.sizes = Sizes(sizes)
         self.arrays = arrays
-        self.scalars = {
-            p.name: np.asarray(v).astype(to_numpy(p.dtype)) for p, v in zip(recurrence.scalars, scalars, strict=True)
-        }
+        self.scalars = {p.name: np.asarray(v).astype(to_numpy(p.dtype)) for p, v in zip(recurrence.scalars, scalars, strict=True)}
         ends = [end.whole_at(self.sizes) for _, end in recurrence.rows]
         self.places: dict[str, Any] = {
             name: np.arange(end).reshape([-1 if m == n else 1 for m in range(len(ends))])

@@ -113,11 +113,11 @@ class _Text:
             case Operator.SELECT, [Apply(operator=sign, operands=[left, right]), chosen, other] if sign in COMPARING:
                 test = f"{self.text(left)} {COMPARING[sign]} {self.text(right)}"
                 return f"({self.text(chosen)} if {test} else {self.text(other)})"
-            case (Operator.ADD | Operator.SUB | Operator.MUL | Operator.DIV), [left, right]:
+            case ((Operator.ADD | Operator.SUB | Operator.MUL | Operator.DIV), [left, right]):
                 return f"({self.text(left)} {ROWS[operator].sign} {self.text(right)})"
             case Operator.NEG, [only]:
                 return f"(-{self.text(only)})"
-            case (Operator.MAX | Operator.MIN | Operator.ABS), _:
+            case ((Operator.MAX | Operator.MIN | Operator.ABS), _):
                 return f"{operator.value}({', '.join(map(self.text, operands))})"
             case _:
                 message = f"expected + - * / max min abs and conditions of running values, got {operator.value}"
@@ -132,5 +132,3 @@ def _stem(value: Expression) -> str:
             return parameter.name
         case _:
             return "e"
-
-

@@ -51,15 +51,15 @@ def regions_of(recurrence: Recurrence, sizes: Mapping[str, int]) -> tuple[Region
 
 
 def serial_nest(recurrence: Recurrence, sizes: Mapping[str, int], open_names: Collection[str] = ()) -> Nest:
-    """The rows one after the other, shared among threads, each by one loop. open_names: sizes that are arguments of the kernel, out
-    of `open_sizes`. UserError where an element is outside of its array."""
+    """The rows one after the other, shared among threads, each by one loop. open_names: sizes that are arguments of the kernel,
+    out of `open_sizes`. UserError where an element is outside of its array."""
     recurrence.check(sizes)
     return _Serial(recurrence, sizes, open_names).nest()
 
 
 def open_sizes(recurrence: Recurrence) -> tuple[str, ...]:
     """Sizes that may be arguments of the kernel: of the first axis of arrays, with a number added, and nowhere else."""
-    found = {name: None for name in recurrence.sizes}
+    found = dict.fromkeys(recurrence.sizes)
     values = [part for value in recurrence.expressions() for part in parts(value)]
     numbers = [part.size for part in values if isinstance(part, SizeValue)]
     numbers += [i.sizes for part in values if isinstance(part, Read) for i in part.indices]
@@ -68,7 +68,8 @@ def open_sizes(recurrence: Recurrence) -> tuple[str, ...]:
     numbers += [size for array in recurrence.arrays for size in array.shape[1:]]
     numbers += [size for size in firsts if size.names and size.terms[-1] != ((size.names[0],), 1)]
     closed = {name for size in numbers for name in names_of(size)}
-    closed |= {name for size in (*firsts, *(end for _, end in recurrence.ranges)) if len(names_of(size)) > 1 for name in names_of(size)}
+    lengths = (*firsts, *(end for _, end in recurrence.ranges))
+    closed |= {name for size in lengths if len(names_of(size)) > 1 for name in names_of(size)}
     return tuple(name for name in found if name not in closed)
 
 
@@ -106,15 +107,15 @@ class _Serial:
                 argument = Ref(kept, ())
             steps.append((self.states[state.name], argument))
         body += [Compute(Ref(target, ()), Operator.MOVE, (argument,)) for target, argument in steps]
-        nodes: tuple[Node, ...] = tuple(before)
+        around: tuple[Node, ...] = tuple(before)
         last = self.loop(len(made.ranges) - 1, Kind.LOOP, tuple(body), made.start)
         if last.size > 0 or last.trips is not None:
-            nodes = (*nodes, last)
+            around = (*around, last)
         for number in reversed(range(len(made.rows))):
-            nodes = (self.loop(number, Kind.LOOP if number else Kind.BLOCK, nodes, 0),)
+            around = (self.loop(number, Kind.LOOP if number else Kind.BLOCK, around, 0),)
         buffers = tuple(buffer_of(region) for region in self.regions)
         run_time = tuple((RunTimeSize(name), self.sizes[name]) for name in self.open_names)
-        return Nest(f"{made.name} plain", buffers, tuple(self.parameters.values()), tuple(self.values), nodes, run_time)
+        return Nest(f"{made.name} plain", buffers, tuple(self.parameters.values()), tuple(self.values), around, run_time)
 
     def loop(self, number: int, kind: Kind, body: tuple[Node, ...], start: int) -> Loop:
         name, end = self.recurrence.ranges[number]

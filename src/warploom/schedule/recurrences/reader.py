@@ -13,11 +13,10 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from warploom.core import Diagnostic, DType, Span, UserError, polynomials
 from warploom.core.polynomials import Polynomial
-from warploom.operations import PYTHON_SIGNS
 from warploom.schedule.backbone import Parameter, Role
 from warploom.schedule.frontend.arithmetic import apply, check_number, in_type
 from warploom.schedule.frontend.expressions import BINARY, read_expression
@@ -28,14 +27,12 @@ from warploom.schedule.frontend.tree import (
     ArrayParameter,
     Expression,
     Gather,
-    IndexSum,
     IndexValue,
     Local,
     Number,
     Read,
     Reduction,
     Scalar,
-    SizeValue,
     dtype_of,
 )
 from warploom.schedule.recurrences.tree import Kept, Recurrence, StateOf, in_place_of, parts
@@ -59,8 +56,8 @@ def is_recurrence(function: Callable[..., object]) -> bool:
 def _in_order(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
     for statement in body:
         yield statement
-        if isinstance(statement, ast.For):
-            yield from _in_order(statement.body)
+        if isinstance(statement, ast.For | ast.If):
+            yield from _in_order([*statement.body, *statement.orelse])
 
 
 def _runs(statement: ast.stmt) -> bool:
@@ -104,13 +101,11 @@ def _read_first(body: Sequence[ast.stmt]) -> set[str]:
     """Names that the statements read before they assign them."""
     assigned: set[str] = set()
     found: set[str] = set()
-    for statement in body:
+    for statement in _in_order(body):
         if isinstance(statement, ast.For):
-            found |= _read_first(statement.body) - assigned
             continue
-        for part in ast.walk(statement):
-            is_read = isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load)
-            if is_read and part.id not in assigned:
+        for part in ast.walk(statement.test if isinstance(statement, ast.If) else statement):
+            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load) and part.id not in assigned:
                 found.add(part.id)
         targets = [t.id for t in _targets_of(statement) if isinstance(t, ast.Name)]
         if isinstance(statement, ast.AugAssign):
@@ -171,7 +166,12 @@ class _Reader:
         if wrong is not None:
             message = f"expected no `temp` array in a function with a running result, got {wrong.name!r}"
             raise Problem(Diagnostic("RUNNING", message, wrong.span, "Call two functions, one after the other."))
-        stored = [n.value.id for s in _in_order(node.body) for n in _targets_of(s) if isinstance(n, ast.Subscript) and isinstance(n.value, ast.Name)]
+        stored = [
+            n.value.id
+            for s in _in_order(node.body)
+            for n in _targets_of(s)
+            if isinstance(n, ast.Subscript) and isinstance(n.value, ast.Name)
+        ]
         types = {state.arrays[name].dtype: name for name in stored if name in state.arrays}
         if len(types) > 1 or any(t.name not in TYPES for t in types):
             names = ", ".join(f"{t} ({name})" for t, name in types.items())
@@ -209,7 +209,9 @@ class _Reader:
             if inner is not None:
                 if before or start or last.body[-1] is not inner:
                     message = f"expected the loop over {name}, from 0 on, around all that rows do, got another"
-                    raise state.problem("RUNNING", message, last, "Put what begins a row inside of its loop, before the inner one.")
+                    raise state.problem(
+                        "RUNNING", message, last, "Put what begins a row inside of its loop, before the inner one."
+                    )
                 state.declared[name] = (end, state.span(last.target))
                 self.read_parts([s for s in last.body if s is not inner], inner, (*rows, name))
                 return
@@ -225,7 +227,9 @@ class _Reader:
     def range_of(self, node: ast.For) -> tuple[str, int, Polynomial]:
         state = self.state
         match node:
-            case ast.For(target=ast.Name(id=name), iter=ast.Call(func=ast.Name(id="range"), args=[*low, high], keywords=[]), orelse=[]) if len(low) < 2:
+            case ast.For(
+                target=ast.Name(id=name), iter=ast.Call(func=ast.Name(id="range"), args=[*low, high], keywords=[]), orelse=[]
+            ) if len(low) < 2:
                 start = read_size(state, self.in_text(low[0])) if low else polynomials.number(0)
                 if start.is_constant and start.constant in (0, 1):
                     return name, int(start.constant), read_size(state, self.in_text(high))
@@ -265,6 +269,9 @@ class _Reader:
         state, loop = self.state, self.loop
         assert loop is not None
         match node:
+            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)) if len(targets) == len(values):
+                for target, value in zip(targets, values, strict=True):
+                    self.read_first(ast.copy_location(ast.Assign([target], value), node))
             case ast.Assign(targets=[ast.Name(id=name) as target], value=value):
                 self.check_name(name, target)
                 made = self.expression(value)
@@ -274,7 +281,12 @@ class _Reader:
                 array = self.output(target)
                 places = tuple(read_index(state, e) for e in _elements(target))
                 axis = next((n for n, p in enumerate(places) if p.plain is None), None)
-                if axis is None or places[axis].sum.terms or places[axis].sum.constant or places[axis].sizes != polynomials.number(0):
+                if (
+                    axis is None
+                    or places[axis].sum.terms
+                    or places[axis].sum.constant
+                    or places[axis].sizes != polynomials.number(0)
+                ):
                     message = f"expected the first element of {name!r} before the loop, got {ast.unparse(target)}"
                     raise state.problem("RUNNING", message, target, _FORM)
                 self.first[name] = Kept(array, places, self.typed(self.expression(value), array, value), state.span(node))
@@ -387,7 +399,8 @@ class _Reader:
         found = read_expression(state, _Elements(self).visit(copy.deepcopy(node)))
         for part in parts(found):
             if isinstance(part, Reduction | Gather | Local):
-                what = {Reduction: "sum over an index", Gather: "gather"}.get(type(part), "value of a stage")
+                is_sum = isinstance(part, Reduction)
+                what = "sum over an index" if is_sum else "gather" if isinstance(part, Gather) else "value of a stage"
                 message = f"expected elements and arithmetic in a running result, got a {what}"
                 raise state.problem("RUNNING", message, node, "Compute it before, in a function of its own, into an array.")
             indices = part.indices if isinstance(part, Read) else (part.index,) if isinstance(part, IndexValue) else ()
@@ -436,16 +449,14 @@ class _Reader:
         for array in outputs:
             if array.old is not None:
                 message = f"expected outputs in a function with a running result, got {array.name!r}, which is read and written"
-                raise Problem(Diagnostic("RUNNING", message, array.span, f"Declare it as out[...], and an input beside it."))
+                raise Problem(Diagnostic("RUNNING", message, array.span, "Declare it as out[...], and an input beside it."))
             if array.name not in self.stores:
                 message = f"expected a store to {array.name!r} in the loop, got none"
                 raise Problem(Diagnostic("NOT_STORED", message, array.span, "A total is for `+=` in a function of its own."))
         ranges = self.ranges()
-        states: list[StateOf] = []
-        for name, initial in self.before.items():
-            states.append(StateOf(name, initial, self.values[name]))
-        for name in [a.name for a in outputs if self.behind(a.name) in self.values]:
-            states.append(StateOf(self.behind(name), self.initial(name), self.stores[name].value))
+        states = [StateOf(name, initial, self.values[name]) for name, initial in self.before.items()]
+        running = [a.name for a in outputs if self.behind(a.name) in self.values]
+        states += [StateOf(self.behind(name), self.initial(name), self.stores[name].value) for name in running]
         self.check_first()
         mine = {*self.before, *self.values, *(n for a in outputs for n in (self.behind(a.name), self.now(a.name)))}
         scalars = tuple(p for n, p in state.scalars.items() if n not in mine)
@@ -464,7 +475,13 @@ class _Reader:
         for kept in (*self.stores.values(), *self.first.values()):
             own = [p.plain or loop.index for p in kept.indices]
             for name, size in zip(own, kept.array.shape, strict=True):
-                wanted = state.declared[name][0] if name in state.declared else loop.end if name == loop.index else found.get(name, size)
+                wanted = (
+                    state.declared[name][0]
+                    if name in state.declared
+                    else loop.end
+                    if name == loop.index
+                    else found.get(name, size)
+                )
                 found.setdefault(name, size)
                 if wanted != size or found[name] != size:
                     message = f"expected {name!r} to run over the whole axis of {kept.array.name!r}, {size}, got {wanted}"
@@ -490,7 +507,9 @@ class _Reader:
         fill = self.pads.get(name)
         if fill is not None:
             return Number(fill)
-        message = f"expected a value before the first element, got {name}[{loop.index} - 1], which is not there at {loop.index} = 0"
+        message = (
+            f"expected a value before the first element, got {name}[{loop.index} - 1], which is not there at {loop.index} = 0"
+        )
         fix = f"Write {name}[0] = ... first, and range(1, n); or pad({name}, 0)[{loop.index} - 1], which is 0 there."
         raise Problem(Diagnostic("READ_BEFORE_STORE", message, loop.span, fix))
 
@@ -502,7 +521,9 @@ class _Reader:
             if loop.start and name not in self.first:
                 message = f"expected a first element of {name!r}, got a loop from 1 on and none before it"
                 raise Problem(Diagnostic("NOT_STORED", message, kept.span, f"Write {name}[0] = ... before the loop."))
-            if name in self.first and [p.plain or loop.index for p in self.first[name].indices] != [p.plain for p in kept.indices]:
+            if name in self.first and [p.plain or loop.index for p in self.first[name].indices] != [
+                p.plain for p in kept.indices
+            ]:
                 message = f"expected a first element along the axis of {name!r} that the loop runs over, got another"
                 raise Problem(Diagnostic("RUNNING", message, self.first[name].span, "Write its 0 where the loop has its index."))
             if not loop.start and name in self.first:

@@ -1,8 +1,8 @@
 """A running result: a serial loop over one axis, whose states go from an element to the next.
 
-    recurrence := first* loop                        (elements stored before the loop, then the loop)
-    loop       := for kept indices: states = initial; for index from start: stores; states = steps
-    state      := name, initial, step                (an expression of elements and of the states before)
+recurrence := first* loop                        (elements stored before the loop, then the loop)
+loop       := for kept indices: states = initial; for index from start: stores; states = steps
+state      := name, initial, step                (an expression of elements and of the states before)
 """
 
 from __future__ import annotations
@@ -113,6 +113,13 @@ class Recurrence:
                     fix = f"Change the size of the array, or write pad({read.array.name}, 0)[...] to read 0 outside."
                     notes = (("declared here", read.array.span),)
                     raise UserError(Diagnostic("INDEX_OUT_OF_RANGE", message, index.span, fix, notes))
+
+
+class RunningHolder:
+    """An object that stands for a recurrence where one is asked for by name."""
+
+    name: str
+    recurrence: Recurrence
 
 
 def parts(value: Expression) -> Iterator[Expression]:

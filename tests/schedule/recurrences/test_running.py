@@ -88,6 +88,15 @@ def columns(X: i32["n", "k", "m"], Y: wl.out[i32["n", "k", "m"]]):
                 Y[i, c, d] = Y[i - 1, c, d] - X[i, c, d]
 
 
+def wide(X: f32["n"], Y: wl.out[f32["n"]]):
+    """With a value of another type between."""
+    s = 0.0
+    for i in range(n):
+        t = np.float64(s) * 3 + np.float64(X[i])
+        s = np.float32(t)
+        Y[i] = s if s < 5 or X[i] > 0.5 else -s
+
+
 def swapped(X: i64["n"], Y: wl.out[i64["n"]]):
     a = 1
     b = 2
@@ -105,6 +114,7 @@ CASES: tuple[tuple[Callable[..., Any], dict[str, str]], ...] = (
     (exclusive, {}),
     (best, {}),
     (swapped, {}),
+    (wide, {}),
     (rows, {"X": "mn"}),
     (columns, {"X": "nkm"}),
 )
@@ -175,7 +185,15 @@ def padded(X: f64["m", "n"], Y: wl.out[f64["m", "n"]]):
     Y[r, i] = pad(Y, 2)[r, i - 1] * pad(X, 1)[r, i + 1]
 
 
+def ahead(X: f64["n"], Y: wl.out[f64["n"]]):
+    for i in range(n):
+        Y[i] = pad(Y, 0)[i - 1] + pad(X, 1)[i + 1]
+
+
 def test_one_statement_and_what_is_outside() -> None:
+    for call in ways(ahead):
+        for n in (3, 1, 5):
+            np.testing.assert_array_equal(call(X=np.arange(n) * 1.0), np.cumsum([*range(1, n), 1]))
     X = np.random.default_rng(2).random((3, 5)) + 0.5
     wanted = 2 * np.cumprod(np.concatenate([X[:, 1:], np.ones((3, 1))], 1), 1)
     for call in ways(padded):
@@ -430,9 +448,33 @@ def unknown(X: f32["n"], Y: wl.out[f32["n"]]):
         t = X[i]  # noqa: F841
 
 
+def half(X: i32["n"], Y: wl.out[i32["n"]]):
+    s = 0.5
+    for i in range(n):
+        s += X[i]
+        Y[i] = s
+
+
+def first_of_other_type(X: f32["n"], N: i32["n"], Y: wl.out[f32["n"]]):
+    s = N[0]
+    for i in range(n):
+        s += X[i]
+        Y[i] = s
+
+
+def step_of_other_type(X: f32["n"], Y: wl.out[f32["n"]]):
+    s = 0.0
+    for i in range(n):
+        s = f64(s) + f64(X[i])
+        Y[i] = f32(s)
+
+
 @pytest.mark.parametrize(
     ("function", "code", "message"),
     [
+        (half, "DTYPE", "0.5"),
+        (first_of_other_type, "DTYPE", "expected a first value of type f32 for 's', got i32"),
+        (step_of_other_type, "DTYPE", "expected a value of type f32 for 's', which the next iteration reads, got f64"),
         (no_first, "READ_BEFORE_STORE", r"expected a value before the first element, got Y\[i - 1\].* at i = 0"),
         (further_back, "READ_BEFORE_STORE", r"expected Y at the element before, .*, got Y\[i - 2\]"),
         (first_too_late, "NOT_STORED", "expected a first element of 'Y', got a loop from 1 on"),

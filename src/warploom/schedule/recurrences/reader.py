@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from warploom.core import Diagnostic, DType, Span, UserError, polynomials
 from warploom.core.polynomials import Polynomial
 from warploom.schedule.backbone import Parameter, Role
-from warploom.schedule.frontend.arithmetic import apply, check_number, in_type
+from warploom.schedule.frontend.arithmetic import apply, check_number, in_type, is_number
 from warploom.schedule.frontend.expressions import BINARY, read_expression
 from warploom.schedule.frontend.indices import read_index
 from warploom.schedule.frontend.signature import read_signature, read_size
@@ -273,10 +273,7 @@ class _Reader:
                 for target, value in zip(targets, values, strict=True):
                     self.read_first(ast.copy_location(ast.Assign([target], value), node))
             case ast.Assign(targets=[ast.Name(id=name) as target], value=value):
-                self.check_name(name, target)
-                made = self.expression(value)
-                self.declare(name)
-                self.values[name] = made
+                self.name_value(name, self.expression(value), target, value)
             case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=name)) as target], value=value):
                 array = self.output(target)
                 places = tuple(read_index(state, e) for e in _elements(target))
@@ -296,8 +293,11 @@ class _Reader:
 
     def read_body(self, body: Sequence[ast.stmt]) -> None:
         assigned = {n.id for s in body for n in _targets_of(s) if isinstance(n, ast.Name)}
-        for name in assigned & self.values.keys():
-            self.before[name] = self.values[name]
+        for name in sorted(assigned & self.values.keys()):
+            first = self.before[name] = self.values[name]
+            if dtype_of(first) not in (None, self.dtype):
+                message = f"expected a first value of type {self.dtype} for {name!r}, got {dtype_of(first)}"
+                raise self.state.problem("DTYPE", message, body[0], f"Convert it: {self.dtype}(...).")
             self.values[name] = self.state_of(name)
         for node in body:
             match node:
@@ -325,9 +325,7 @@ class _Reader:
         assert loop is not None
         match target:
             case ast.Name(id=name):
-                self.check_name(name, target)
-                self.declare(name)
-                self.values[name] = value
+                self.name_value(name, value, target, at)
             case ast.Subscript(value=ast.Name(id=name)):
                 array = self.output(target)
                 places = tuple(read_index(state, e) for e in _elements(target))
@@ -351,9 +349,21 @@ class _Reader:
             message = f"expected a name of its own, got {name!r}, which is a parameter, a size or an index"
             raise state.problem("NAME_TAKEN", message, node, "Choose another name.")
 
-    def declare(self, name: str) -> None:
+    def name_value(self, name: str, value: Expression, target: ast.AST, at: ast.AST) -> None:
+        """Gives the name this value; one that goes from an iteration to the next has the type of the outputs."""
+        state = self.state
         assert self.dtype is not None
-        self.state.scalars[name] = Parameter(name, self.dtype)
+        self.check_name(name, target)
+        if is_number(value):
+            value = in_type(value, self.dtype)
+        if dtype_of(value) is None:
+            check_number(state, value, self.dtype, at)
+        own = dtype_of(value) or self.dtype
+        if name in self.before and own != self.dtype:
+            message = f"expected a value of type {self.dtype} for {name!r}, which the next iteration reads, got {own}"
+            raise state.problem("DTYPE", message, at, f"Convert it: {self.dtype}(...).")
+        state.scalars[name] = Parameter(name, own)
+        self.values[name] = value
 
     def output(self, target: ast.Subscript) -> ArrayParameter:
         state, name = self.state, _base(target)

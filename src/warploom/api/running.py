@@ -93,7 +93,7 @@ class RunningFunction(RunningHolder):
         return found
 
     def kind(self, *arrays: Any, **named: Any) -> str:
-        """What a call with these arrays runs: the `plain` loop, the `scan`, or it is `evaluated`."""
+        """Kind of kernel that a call with these arrays runs: the `plain` loop, the `scan`, or it is `evaluated`."""
         if self._gpu.takes(arrays, named):
             return "plain"
         return self._calls.runner(self._calls.signature.bind(arrays, named).sizes).kind

@@ -35,6 +35,8 @@ RESULTS = (
     "CheckedOperator",
     "Explored",
     "JitFunction",
+    "RunningFunction",
+    "RunningScan",
     "ScannedFunction",
     "LoadedKernel",
     "ProvedPtx",

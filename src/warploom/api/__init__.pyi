@@ -7,6 +7,7 @@ from .lifting import CheckedOperator, Emitted, Lifted, check_operator, lift
 from .loading import LoadedKernel, load_kernel
 from .ptx_files import ProvedPtx, RanPtx, ShuffledPtx, prove_ptx, run_ptx, shuffle_ptx
 from .result import Progress, Result
+from .running import RunningFunction, RunningScan
 from .scanning import ScannedFunction, scanned
 from .solving import Solved, solve
 
@@ -24,6 +25,8 @@ __all__ = [
     "ProvedPtx",
     "RanPtx",
     "Result",
+    "RunningFunction",
+    "RunningScan",
     "ScannedFunction",
     "ShuffledPtx",
     "Solved",

@@ -6,19 +6,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias, cast, overload
 
 from warploom.api.result import Progress, Result, no_answer, worked
+from warploom.api.running import RunningFunction, RunningScan
 from warploom.core import Diagnostic, UserError
 from warploom.gpu import SketchCalls, cuda_source
 from warploom.kernels.tensors import TensorKernel
 from warploom.schedule.backbone import Program
-from warploom.schedule.calls import Calls, CompiledRunner, GpuCalls, Runner, Signature
+from warploom.schedule.calls import Calls, CompiledRunner, GpuCalls, Runner, Signature, rest_runner
 from warploom.schedule.cpu import compile_nest
 from warploom.schedule.cuda import CudaKernel, cuda_kernel
 from warploom.schedule.cuda import Options as CudaOptions
 from warploom.schedule.frontend import TensorFunction, TensorHolder
 from warploom.schedule.nest import Nest
+from warploom.schedule.recurrences import RunningHolder
 from warploom.schedule.search import StrategyName
 from warploom.schedule.sketches import TunableSketch
 from warploom.sketch import Sketch
@@ -36,6 +38,7 @@ from warploom.tools.explore.run_time import asked_sizes, at_values, greatest
 from warploom.tools.explore.sketch import SketchOptions, explore_sketch, written
 from warploom.tools.explore.target import explored
 from warploom.tools.kernels.files import kernel_text, sketch_text
+from warploom.tools.kernels.on_gpu import rest_kernels
 from warploom.tools.synth.printed import print_checked
 
 Kernel: TypeAlias = TensorFunction | TensorHolder | TensorKernel | TunableSketch | Sketch | str
@@ -82,7 +85,7 @@ class Explored(Result):
         if self.implementations is None or self.options is None:
             raise no_answer(self, "a kernel to call")
         assert self.function is not None
-        signature = Signature.of(self.function)
+        function, signature = self.function, Signature.of(self.function)
         if self.options.target.kind != "cpu":
             arch = arch_of(self.options.target)
 
@@ -90,7 +93,12 @@ class Explored(Result):
                 program, nests = self._nests_at(sizes)
                 return program, [cuda_kernel(nest, CudaOptions(arch=arch)) for nest in nests]
 
-            return GpuCalls(signature, kernels_at)
+            def rest_at(sizes: Mapping[str, int], _: str) -> tuple[Program, Sequence[CudaKernel]] | None:
+                self._check_class(sizes)
+                return rest_kernels(function, sizes, on.name)
+
+            on = self.options.target
+            return GpuCalls(signature, kernels_at, rest=rest_at)
         made, threads = self.implementations, self.options.threads
         kind, flags = "plain" if made.plain else "found", made.build.flags
 
@@ -98,17 +106,17 @@ class Explored(Result):
             program, nests = self._nests_at(sizes)
             return CompiledRunner(program, [compile_nest(nest, flags=flags) for nest in nests], threads, kind)
 
-        return Calls(signature, at)
+        def rest(sizes: Mapping[str, int]) -> Runner | None:
+            self._check_class(sizes)
+            return rest_runner(function, sizes, threads)
+
+        return Calls(signature, at, rest=rest)
 
     def _nests_at(self, sizes: Mapping[str, int]) -> tuple[Program, Sequence[Nest]]:
         """The program and its nests at the sizes of a call. UserError (CALL_SHAPE) for sizes that they are not for."""
+        self._check_class(sizes)
         made, options = self.implementations, self.options
         assert made is not None and options is not None
-        for name, size in sizes.items():
-            multiple = options.run_time.get(name)
-            if size % multiple if multiple is not None else size != self.sizes[name]:
-                wanted = f"a multiple of {multiple}" if multiple is not None else f"{self.sizes[name]}, for which it was explored"
-                raise UserError(Diagnostic("CALL_SHAPE", f"expected {wanted}, as {name}, got {size}"))
         if not options.run_time:
             return made.program, made.nests
         is_cuda = options.target.kind == "cuda"
@@ -117,6 +125,15 @@ class Explored(Result):
             if size > most.get(name, size):
                 raise UserError(Diagnostic("CALL_SHAPE", f"expected {name} of at most {most[name]}, got {size}"))
         return at_values(made.program, made.nests, {name: sizes[name] for name in options.run_time})
+
+    def _check_class(self, sizes: Mapping[str, int]) -> None:
+        """UserError (CALL_SHAPE) for sizes for which it was not explored."""
+        assert self.options is not None
+        for name, size in sizes.items():
+            multiple = self.options.run_time.get(name)
+            if size % multiple if multiple is not None else size != self.sizes[name]:
+                wanted = f"a multiple of {multiple}" if multiple is not None else f"{self.sizes[name]}, for which it was explored"
+                raise UserError(Diagnostic("CALL_SHAPE", f"expected {wanted}, as {name}, got {size}"))
 
     def _of_cpu(self, wanted: str) -> tuple[Implementations, KernelOptions]:
         if self.implementations is None or self.options is None:
@@ -201,6 +218,7 @@ class Explored(Result):
         return super()._page()
 
 
+@overload
 def explore(
     kernel: Kernel,
     *,
@@ -214,7 +232,23 @@ def explore(
     order: str | Sequence[str] | None = None,
     fixed: Mapping[str, object] | None = None,
     progress: Progress | None = None,
-) -> Explored:
+) -> Explored: ...
+@overload
+def explore(kernel: RunningFunction, *, budget_s: float | None = None, progress: Progress | None = None) -> RunningScan: ...
+def explore(
+    kernel: Kernel | RunningFunction,
+    *,
+    sizes: Mapping[str, int | str] | None = None,
+    target: str = "cpu",
+    budget_s: float | None = None,
+    nodes: int | None = None,
+    threads: int | None = None,
+    seed: int = 0,
+    search: StrategyName | None = None,
+    order: str | Sequence[str] | None = None,
+    fixed: Mapping[str, object] | None = None,
+    progress: Progress | None = None,
+) -> Explored | RunningScan:
     """Searches the implementations of a kernel for the fastest. `warploom explore`.
 
     kernel: a tensor function, a sketch or a family of sketches, or the name of one. sizes: of its arrays; `"?"` is known at run
@@ -223,11 +257,18 @@ def explore(
     nodes: candidates looked at, a deterministic budget. threads: of a CPU kernel. search: a strategy; if not said, `refine`, and
     for a sketch depth first. order: choices to decide first, or `reverse`; for a sketch parameters and holes. fixed: choices
     decided by hand, with their values; a result's `decisions` give its implementation again. An interruption keeps the best so
-    far. Raises UserError for a kernel or options that are wrong in themselves.
+    far. Of a function with a running result (`wl.jit`) nothing is searched: its loop is lifted, for all sizes and targets. Raises
+    UserError for a kernel or options that are wrong in themselves.
     """
     if isinstance(kernel, TensorHolder):
         kernel = kernel.tensor
     found = explored(kernel) if isinstance(kernel, str) else TunableSketch.of(kernel) if isinstance(kernel, Sketch) else kernel
+    if isinstance(found, RunningFunction):
+        if search is not None or order is not None or fixed or nodes is not None:
+            message = f"expected no options of a search for {found.name!r}, which has a running result, got some"
+            raise UserError(Diagnostic("OPTION", message, fix="Leave nodes, search, order and fixed out."))
+        return found.lift(budget_s=budget_s, progress=progress)
+    assert not isinstance(found, RunningHolder)  # `wl.jit` makes the others
     case = kernel if isinstance(kernel, str) else found.name
     tell, decided = progress or nothing_said, _texts(fixed or {})
     first = order_of(order if order is None or isinstance(order, str) else ",".join(order))

@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeAlias, overload
 
 from warploom.api.exploring import Explored, check_numbers
 from warploom.api.result import Progress, worked
+from warploom.api.running import RunningFunction
 from warploom.core import Diagnostic, UserError
 from warploom.schedule.backbone import Program
 from warploom.schedule.calls import (
@@ -30,10 +31,12 @@ from warploom.schedule.calls import (
     Signature,
     narrowest,
     plain_class,
+    rest_runner,
 )
 from warploom.schedule.cpu import core_count
 from warploom.schedule.cuda import CudaKernel
 from warploom.schedule.frontend import TensorFunction, TensorHolder, tensor_within
+from warploom.schedule.recurrences import is_recurrence, read_recurrence
 from warploom.tools.command.duration import seconds_of
 from warploom.tools.command.outcome import Outcome, nothing_said
 from warploom.tools.command.usage import Stopwatch
@@ -42,7 +45,7 @@ from warploom.tools.explore.result import ExploredOutcome
 from warploom.tools.explore.run_time import AskedSizes, asked_sizes, searched_at
 from warploom.tools.kernels import background
 from warploom.tools.kernels.background import Answer, Request
-from warploom.tools.kernels.on_gpu import known_gpu_class, known_kernels, spread_class, target_of
+from warploom.tools.kernels.on_gpu import known_gpu_class, known_kernels, rest_kernels, spread_class, target_of
 from warploom.tools.kernels.tuning import known_class, known_runner, plain_program, search
 
 TUNE = "WARPLOOM_TUNE"
@@ -82,8 +85,8 @@ class JitFunction(TensorHolder):
         """Folder of kernels that were exported."""
         self.__name__ = self.__qualname__ = function.name
         signature = Signature.of(function)
-        self._gpu = GpuCalls(signature, self._on_gpu)
-        self._calls = Calls(signature, self._made, self._gpu)
+        self._gpu = GpuCalls(signature, self._on_gpu, rest=lambda sizes, arch: rest_kernels(function, sizes, target_of(arch)))
+        self._calls = Calls(signature, self._made, self._gpu, rest=lambda sizes: rest_runner(function, sizes, self.threads))
         self._found: list[ShapeClass] = []
         """Classes of shapes that this program searched or found in a store, the newest first."""
         self._plain: list[ShapeClass] = []
@@ -370,11 +373,11 @@ def _tune_s() -> float | None:
 
 
 @overload
-def jit(function: Callable[..., Any], /) -> JitFunction: ...
+def jit(function: Callable[..., Any], /) -> JitFunction | RunningFunction: ...
 @overload
 def jit(
     *, threads: int | None = None, kernels: str | Path | None = None, search: SearchMode | None = None
-) -> Callable[[Callable[..., Any]], JitFunction]: ...
+) -> Callable[[Callable[..., Any]], JitFunction | RunningFunction]: ...
 def jit(
     function: Callable[..., Any] | None = None,
     /,
@@ -382,14 +385,14 @@ def jit(
     threads: int | None = None,
     kernels: str | Path | None = None,
     search: SearchMode | None = None,
-) -> JitFunction | Callable[[Callable[..., Any]], JitFunction]:
+) -> JitFunction | RunningFunction | Callable[[Callable[..., Any]], JitFunction | RunningFunction]:
     """Reads the decorated function as a tensor function that can be called with arrays: `@wl.jit`, or `@wl.jit(threads=2)`.
 
     threads: of its kernels, one per core if not said. kernels: a folder that `warploom kernels export` wrote, for a package that
     ships its kernels; name only folders whose code you would run. search: `background` looks for faster kernels beside the
     program, in a process of the lowest priority, for the sizes of its calls; later calls use what was found. `off`: never; if not
-    said, as the environment variable WARPLOOM_BACKGROUND says (`1`, or a time for each search). Raises UserError with every
-    problem of the source.
+    said, as the environment variable WARPLOOM_BACKGROUND says (`1`, or a time for each search). A function with a running result
+    (`Y[i] = Y[i - 1] + X[i]`) becomes a `RunningFunction`. Raises UserError with every problem of the source.
     """
     around = dict(sys._getframe(1).f_locals)  # pyright: ignore[reportPrivateUsage]
     if threads is not None and (type(threads) is not int or threads < 1):
@@ -398,12 +401,14 @@ def jit(
         raise UserError(Diagnostic("OPTION", f"expected background or off as search, got {search!r}"))
     folder = None if kernels is None else Path(kernels)
 
-    def made(wanted: Callable[..., Any]) -> JitFunction:
+    def made(wanted: Callable[..., Any]) -> JitFunction | RunningFunction:
         if isinstance(wanted, TensorFunction):
             return JitFunction(wanted, threads, folder, search)
         if not callable(wanted):
             message = f"expected a function, got {wanted!r}"
             raise UserError(Diagnostic("NOT_A_FUNCTION", message, fix="Write @wl.jit above a `def`."))
+        if is_recurrence(wanted):
+            return RunningFunction(read_recurrence(wanted, around), threads)
         read = tensor_within(wanted, around)
         # A faulty function of a file that is loaded: it is told when that function is asked for.
         return JitFunction(read, threads, folder, search) if isinstance(read, TensorFunction) else read  # pyright: ignore

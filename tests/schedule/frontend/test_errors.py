@@ -382,7 +382,7 @@ EXPECTED = [
         running_sum,
         "READ_BEFORE_STORE",
         "expected an array that already .*",
-        "A running result .* `warploom scan lift .*",
+        "A running result .* under `@wl.jit`, which hands it to `scan`, or call `warploom scan lift .*",
         "y[i - 1]",
     ),
     (

@@ -8,7 +8,7 @@ from warploom.schedule.backbone.again import kept_along_open_sums, made_again, o
 from warploom.schedule.backbone.bounded import Bounded, can_bound, evaluate_bounded
 from warploom.schedule.backbone.build import assemble, backbone, extents_of
 from warploom.schedule.backbone.counts import count_compulsory_bytes, count_flops
-from warploom.schedule.backbone.evaluate import evaluate, evaluate_program
+from warploom.schedule.backbone.evaluate import compute, evaluate, evaluate_program
 from warploom.schedule.backbone.exact import converts_to_integers, exact_whole, only_chooses
 from warploom.schedule.backbone.following import followers, named_by, needed, source_of, waits_for_sum
 from warploom.schedule.backbone.inputs import Content, inputs_of, marks_of, places_of, random_array, random_inputs, turns_of
@@ -94,7 +94,7 @@ __all__ = [
     "Extent", "Instruction", "Levels", "Mask", "NoWindowError", "Operand", "Operator", "Parameter", "Position", "Previous",
     "Program", "Region", "Repetition", "Result", "Rewritten", "Role", "RunTimeSize", "Scope", "Symmetry", "TilePolicy",
     "TileTable", "Tiles", "Use", "Window", "access_text", "added_products", "assemble", "at_sizes", "axis_sum_text",
-    "backbone", "backbone_text", "can_bound", "converts_to_integers", "count_compulsory_bytes", "count_flops",
+    "backbone", "backbone_text", "can_bound", "compute", "converts_to_integers", "count_compulsory_bytes", "count_flops",
     "count_stored", "cpu_tiles",
     "cuda_tiles", "evaluate", "evaluate_bounded", "evaluate_program", "evaluate_terms", "evaluate_window", "exact_whole",
     "extents_of", "followers", "identity_of", "in_words", "inputs_of", "joined_repetition", "kept_along_open_sums",

@@ -20,12 +20,13 @@ from warploom.schedule.calls.functions import Calls
 from warploom.schedule.calls.gpu_calls import GpuCalls, KernelsAt
 from warploom.schedule.calls.packed import pack, pack_signature, unpack, unpack_signature
 from warploom.schedule.calls.packed_cuda import pack_cuda, unpack_cuda
+from warploom.schedule.calls.rest import RestRunner, rest_runner
 from warploom.schedule.calls.runners import CompiledRunner, EvaluatedRunner, Runner
 from warploom.schedule.calls.spread import spread_nest
 
 __all__ = [
     "Binding", "Calls", "Class", "CompiledRunner", "EvaluatedRunner", "GpuCalls", "GpuClass", "GpuKernels", "KernelsAt",
-    "Runner", "ShapeClass", "Signature", "all_open", "in_class", "narrowest",
-    "pack", "pack_cuda", "pack_signature", "plain_class", "plain_runner", "spread_nest", "unpack",
+    "RestRunner", "Runner", "ShapeClass", "Signature", "all_open", "in_class", "narrowest",
+    "pack", "pack_cuda", "pack_signature", "plain_class", "plain_runner", "rest_runner", "spread_nest", "unpack",
     "unpack_cuda", "unpack_signature",
 ]  # fmt: skip

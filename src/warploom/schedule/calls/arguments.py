@@ -112,7 +112,6 @@ class Signature:
         sizes, shapes = self.sizes_and_shapes({n: a.shape for n, a in arrays.items()})
         is_empty = all(0 in shapes[name] for name in self.outputs)
         if not is_empty:
-            self.check_sizes(sizes, shapes)
             for place in self.places:
                 self.check_places(place, arrays[place.indices], place.size.whole_at(sizes))
         wanted = list[Array]()
@@ -246,8 +245,10 @@ class Signature:
             self._refuse("CALL_DTYPE", f"expected a whole number of at most 2**53 for {name!r}, got {given}")
         return float(cast(float, given))
 
-    def check_sizes(self, sizes: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]]) -> None:
-        for name, shape in shapes.items():
+    def check_sizes(self, sizes: Mapping[str, int]) -> None:
+        """UserError (CALL_SHAPE) where an array has no elements, or a size is zero."""
+        for name, array in self.arrays.items():
+            shape = tuple(s.whole_at(sizes) for s in array.shape)
             if 0 in shape:
                 told = self.olds.get(name, name)
                 message = (

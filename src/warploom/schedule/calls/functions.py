@@ -20,6 +20,7 @@ from warploom.schedule.calls.shim import Short, short_way
 
 Array: TypeAlias = NDArray[Any]
 MakeRunner: TypeAlias = Callable[[Mapping[str, int]], Runner]
+MakeRest: TypeAlias = Callable[[Mapping[str, int]], Runner | None]
 _KEPT = 512
 """Sizes, and forms of calls, that are remembered; the oldest are forgotten."""
 _TRIED = 4
@@ -55,9 +56,14 @@ class Calls:
     """`make` gives the runner at sizes that were not seen before. UserErrors of it, such as sizes at which the function reads
     outside of an array, are the call's. `elsewhere` serves the calls that it takes."""
 
-    def __init__(self, signature: Signature, make: MakeRunner, elsewhere: Elsewhere | None = None) -> None:
+    def __init__(
+        self, signature: Signature, make: MakeRunner, elsewhere: Elsewhere | None = None, *, rest: MakeRest | None = None
+    ) -> None:
+        """`rest`: gives the runner where some arrays have no elements, and None elsewhere; without it, such calls are refused but
+        where there is nothing to write."""
         self.signature = signature
         self._make = make
+        self._rest = rest
         self._elsewhere = elsewhere
         self._runners: OrderedDict[tuple[int, ...], Runner] = OrderedDict()
         self._chosen: set[tuple[int, ...]] = set()
@@ -148,7 +154,10 @@ class Calls:
         key = tuple(sizes[name] for name in self.signature.sizes)
         runner = self._runners.get(key)
         if runner is None:
-            runner = self._make(sizes)
+            runner = None if self._rest is None else self._rest(sizes)
+            if runner is None:
+                self.signature.check_sizes(sizes)
+                runner = self._make(sizes)
             self._remember(key, runner)
         return runner
 

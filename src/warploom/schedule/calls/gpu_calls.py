@@ -36,11 +36,13 @@ from warploom.gpu import (
 from warploom.schedule.backbone import Program, Role
 from warploom.schedule.calls.arguments import Signature
 from warploom.schedule.calls.functions import Calls
+from warploom.schedule.calls.rest import RestRunner
 from warploom.schedule.calls.runners import Runner
 from warploom.schedule.cuda import CudaKernel, interpret_all, launch_numbers, text_options
 
 Array: TypeAlias = NDArray[Any]
 KernelsAt: TypeAlias = Callable[[Mapping[str, int], str], "tuple[Program, Sequence[CudaKernel]]"]
+RestAt: TypeAlias = Callable[[Mapping[str, int], str], "tuple[Program, Sequence[CudaKernel]] | None"]
 _ALIGNMENT = 16
 """Bytes: of arrays that explored kernels take."""
 _KEPT = 64
@@ -106,11 +108,18 @@ class GpuCalls:
     """`kernels_at` gives the program and its kernels at the sizes of a call on a GPU of an architecture (`sm_90`; empty: on the
     interpreter), and refuses sizes that they do not serve."""
 
-    def __init__(self, signature: Signature, kernels_at: KernelsAt) -> None:
+    def __init__(self, signature: Signature, kernels_at: KernelsAt, *, rest: RestAt | None = None) -> None:
+        """`rest`: gives the same of what is left where some arrays have no elements, and None elsewhere; without it, such calls
+        are refused but where there is nothing to write."""
         self.signature = signature
         self._make = kernels_at
+        self._rest = rest
         self._made: OrderedDict[tuple[object, ...], tuple[Program, tuple[CudaKernel, ...]]] = OrderedDict()
-        self._interpreted = Calls(signature, lambda sizes: InterpretedRunner(*self._at(sizes, "")))
+        self._interpreted = Calls(
+            signature,
+            lambda sizes: InterpretedRunner(*self._at(sizes, "")),
+            rest=None if rest is None else lambda sizes: self._rest_runner(sizes, "", InterpretedRunner),
+        )
         self._lock = threading.Lock()
         self._words = tuple(w for w in _WORDS if w not in signature.all)
 
@@ -134,7 +143,16 @@ class GpuCalls:
             return self._on_device(given, named, stream)
         if device is not None:
             number, handle = device_of(device), call_stream((), stream)
-            return Calls(self.signature, lambda sizes: self._copying(sizes, number, handle))(given, named)
+
+            def copying(program: Program, kernels: tuple[CudaKernel, ...]) -> Runner:
+                return CopyingRunner(program, kernels, number, handle)
+
+            calls = Calls(
+                self.signature,
+                lambda sizes: copying(*self._at(sizes, device_arch(number))),
+                rest=None if self._rest is None else lambda sizes: self._rest_runner(sizes, device_arch(number), copying),
+            )
+            return calls(given, named)
         if stream is not None:
             message = "expected tensors of a GPU, or device=, beside stream, got NumPy's arrays alone"
             raise UserError(Diagnostic("CALL_STREAM", message, fix="Leave stream out: the interpreter has none."))
@@ -157,15 +175,21 @@ class GpuCalls:
         with self._lock:
             self._made = OrderedDict()
 
-    def _copying(self, sizes: Mapping[str, int], device: int, stream: int) -> Runner:
-        return CopyingRunner(*self._at(sizes, device_arch(device)), device, stream)
+    def _rest_runner(
+        self, sizes: Mapping[str, int], arch: str, made: Callable[[Program, tuple[CudaKernel, ...]], Runner]
+    ) -> Runner | None:
+        found = None if self._rest is None else self._rest(sizes, arch)
+        return None if found is None else RestRunner(made(found[0], tuple(found[1])))
 
     def _at(self, sizes: Mapping[str, int], arch: str) -> tuple[Program, tuple[CudaKernel, ...]]:
         key = (arch, *(sizes[name] for name in self.signature.sizes))
         found = self._made.get(key)
         if found is None:
             made = self._made  # an answer from before `ask_again` is not remembered after it
-            program, kernels = self._make(sizes, arch)
+            rest = None if self._rest is None else self._rest(sizes, arch)
+            if rest is None:
+                self.signature.check_sizes(sizes)
+            program, kernels = rest or self._make(sizes, arch)
             found = (program, tuple(kernels))
             with self._lock:
                 if made is self._made:
@@ -203,7 +227,6 @@ class GpuCalls:
         with at_tensors(tensors, call.stream) as place:
             made = {one.name: new_tensor(place, package, one.extents, one.component) for one in wanted if one.name not in tensors}
             if not is_empty:
-                signature.check_sizes(sizes, shapes)
                 for p in signature.places:
                     words = to_host(place, tensors[p.indices]).view(to_numpy(signature.arrays[p.indices].dtype))
                     signature.check_places(p, words.reshape(shapes[p.indices]), p.size.whole_at(sizes))
@@ -211,10 +234,11 @@ class GpuCalls:
                 _require_machine(kernels, place)
                 pointers = {name: t.pointer for name, t in {**tensors, **made}.items()}
                 launches, temporaries = _launches(kernels, pointers, call.scalars)
-                for old, own in signature.olds.items():
+                olds = {old: own for old, own in signature.olds.items() if tensors[own].size_bytes}
+                for old, own in olds.items():
                     temporaries[old] = tensors[own].size_bytes
                 with place.temporaries(temporaries) as more:
-                    for old, own in signature.olds.items():
+                    for old, own in olds.items():
                         copy_on_device(place, more[old], pointers[own], tensors[own].size_bytes)
                     run_launches(place, launches, {**pointers, **more})
             finish(place, [t.package for t in tensors.values()])

@@ -22,7 +22,14 @@ Takes such a function. Gives a `TensorFunction`, whose `program` is a `Program` 
 An index runs over the axis on which it stands alone. A statement loads each element that it names once.
 """
 
-from warploom.schedule.frontend.functions import ProgramOptions, TensorFunction, TensorHolder, tensor, tensor_within
+from warploom.schedule.frontend.functions import (
+    ProgramOptions,
+    TensorFunction,
+    TensorHolder,
+    collecting_broken,
+    tensor,
+    tensor_within,
+)
 from warploom.schedule.frontend.loader import load_tensors
 from warploom.schedule.frontend.parted import Parted, PartedFunction, parted_sums
 from warploom.schedule.frontend.shared_passes import sharing_passes
@@ -30,8 +37,9 @@ from warploom.schedule.frontend.sizes import Sizes, names_of
 from warploom.schedule.frontend.stand_ins import STAND_INS, StandIn, argmax, argmin, inout, out, pad, prod, temp, where
 
 __all__ = [
-    "Parted", "PartedFunction", "ProgramOptions", "Sizes", "TensorFunction", "TensorHolder", "argmax", "argmin", "inout",
-    "load_tensors", "names_of", "out", "pad", "parted_sums", "prod", "sharing_passes", "temp", "tensor", "tensor_within", "where",
+    "Parted", "PartedFunction", "ProgramOptions", "Sizes", "TensorFunction", "TensorHolder", "argmax", "argmin",
+    "collecting_broken", "inout", "load_tensors", "names_of", "out", "pad", "parted_sums", "prod", "sharing_passes", "temp",
+    "tensor", "tensor_within", "where",
 ]  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from warploom.schedule.frontend.arithmetic import apply, as_type, check_number, 
 from warploom.schedule.frontend.indices import read_index
 from warploom.schedule.frontend.signature import read_size
 from warploom.schedule.frontend.sizes import names_of
-from warploom.schedule.frontend.stand_ins import FUNCTIONS, NOT_HERE, SCAN_LIFT, STAND_INS
+from warploom.schedule.frontend.stand_ins import FUNCTIONS, NOT_HERE, RUNNING, SCAN_LIFT, STAND_INS
 from warploom.schedule.frontend.state import Silent, State
 from warploom.schedule.frontend.tree import (
     Apply,
@@ -36,7 +36,7 @@ from warploom.schedule.frontend.tree import (
 from warploom.sketch import MISSING
 
 _SIGNS = {row.sign: operator for operator, row in ROWS.items()}
-_BINARY = {kind: _SIGNS[sign] for kind, sign in SIGN_OF.items() if sign in _SIGNS}
+BINARY = {kind: _SIGNS[sign] for kind, sign in SIGN_OF.items() if sign in _SIGNS}
 _UNARY = {row.name: operator for operator, row in ROWS.items() if row.called}
 _COMPARING = {sign: operator for operator, sign in COMPARING.items()}
 _REDUCING = {"sum": Operator.ADD, "prod": Operator.MUL, "max": Operator.MAX, "min": Operator.MIN}
@@ -74,9 +74,9 @@ def read_expression(state: State, node: ast.expr) -> Expression:
             for name in names_of(size):
                 state.size_values.setdefault(name, node)
             return Number(int(size.constant)) if size.is_constant else SizeValue(size)
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in BINARY:
             operands = [read_expression(state, left), read_expression(state, right)]
-            return apply(state, _BINARY[type(op)], operands, node)
+            return apply(state, BINARY[type(op)], operands, node)
         case ast.Call():
             return _read_call(state, node)
         case ast.IfExp(test=test, body=body, orelse=other):
@@ -277,7 +277,7 @@ def _read_element(state: State, base: ast.expr, slices: ast.expr, node: ast.Subs
         if state.target == name and None not in plain:
             fix = f"Declare it as inout[...] where its contents count; over an index write {name}[...] = max(..., over=k)."
         if state.target == name and None in plain:
-            fix = f"A running result goes from element to element: write it as a loop and call {SCAN_LIFT}."
+            fix = f"A running result goes from element to element: {RUNNING}"
         raise state.problem("READ_BEFORE_STORE", message, node, fix, ("declared here", array.span))
     if fill is not None:
         check_number(state, Number(fill), array.dtype, node)
@@ -325,7 +325,7 @@ def _old(state: State, name: str, indices: Sequence[str | None], node: ast.Subsc
         message = f"expected {name}[{', '.join(own)}] in the statement that stores it, got {ast.unparse(node)}"
         fix = "Copy its old contents to a `temp` array first, in a statement before."
         if state.target == name:
-            fix += f" A running result goes from element to element: write it as a loop and call {SCAN_LIFT}."
+            fix += f" A running result goes from element to element: {RUNNING}"
         raise state.problem("READ_BEFORE_STORE", message, node, fix, ("declared here", state.arrays[name].span))
     state.old_reads.add(name)
     return state.olds[name]

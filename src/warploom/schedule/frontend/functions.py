@@ -18,6 +18,7 @@ from warploom.schedule.frontend.reader import read_tensor
 from warploom.schedule.frontend.run_time import with_run_time_sizes
 from warploom.schedule.frontend.sizes import Sizes
 from warploom.schedule.frontend.tree import ArrayParameter, TensorTree
+from warploom.schedule.frontend.zero_sizes import without_elements
 
 
 class ProgramOptions(TypedDict, total=False):
@@ -75,6 +76,16 @@ class TensorFunction:
             tree.name, backbones, tuple(region_of(a, sizes, a.role) for a in tree.arrays), tree.scalars, tree.parameters
         )
 
+    def lacks_elements(self, sizes: Mapping[str, int]) -> bool:
+        """Whether some array has no elements at these sizes, or some index no values."""
+        held = Sizes(sizes)
+        return 0 in sizes.values() or any(count.whole_at(held) < 1 for count in self.counts)
+
+    def without_elements(self, sizes: Mapping[str, int]) -> TensorFunction:
+        """What is left of the function where it lacks elements: one without sizes, of the arrays that have elements. UserError
+        (CALL_SHAPE) for a maximum over nothing."""
+        return TensorFunction(without_elements(self.tree, Sizes(sizes)))
+
     def at_run_time(self, program: Program, multiples: Mapping[str, int], *, has_strides: bool = False) -> Program:
         """The program with these sizes as arguments of its kernels; by name, what their values are multiples of. has_strides: for
         CUDA, whose kernels may have strides that are known at run time.
@@ -111,6 +122,11 @@ class TensorFunction:
                 if size.whole_at(sizes) < 1:
                     message = f"expected axes of 1 or more elements of {array.name!r}, got {size} = {size.whole_at(sizes)}"
                     raise UserError(Diagnostic("SIZES", message, array.span, "Give larger sizes."))
+        for stage in self.tree.stages:
+            for name, size, span in stage.ranges:
+                if size.whole_at(sizes) < 1:
+                    message = f"expected 1 or more values of the index {name!r}, got {size} = {size.whole_at(sizes)}"
+                    raise UserError(Diagnostic("SIZES", message, span, "Give larger sizes."))
 
     def _check_tiles(self, tiles: TileTable) -> None:
         known: dict[str, None] = {}

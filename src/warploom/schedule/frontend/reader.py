@@ -14,7 +14,7 @@ from warploom.schedule.frontend.arithmetic import apply, check_number, in_type
 from warploom.schedule.frontend.expressions import read_expression, reduction
 from warploom.schedule.frontend.signature import read_signature, read_size
 from warploom.schedule.frontend.sizes import is_quotient
-from warploom.schedule.frontend.stand_ins import SCAN_LIFT
+from warploom.schedule.frontend.stand_ins import RUNNING
 from warploom.schedule.frontend.state import Problem, Silent, State
 from warploom.schedule.frontend.tree import (
     Apply,
@@ -180,7 +180,7 @@ def _read_statement(state: State, node: ast.stmt) -> None:
             message = f"expected an assignment, got {ast.unparse(node).splitlines()[0]}"
             fix = "Write C[m, n] += A[m, k] * B[k, n], t[i] = ..., or k: range(8)."
             if isinstance(node, ast.For | ast.While):
-                fix = f"Leave the loop out: indices run by themselves. A running result is for {SCAN_LIFT}."
+                fix = f"Leave the loop out: indices run by themselves. A running result is no tensor function: {RUNNING}"
             raise state.problem("UNSUPPORTED_PYTHON", message, node, fix)
 
 

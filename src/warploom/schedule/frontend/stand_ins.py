@@ -89,6 +89,7 @@ def argmin(value: Any, over: Any) -> Any:
 
 
 SCAN_LIFT = "`warploom scan lift FILE.py:FUNCTION`"
+RUNNING = f"write it as a loop under `@wl.jit`, which hands it to `scan`, or call {SCAN_LIFT}."
 _PLACE = "gives places of several elements, and tensor functions compute one value for each index"
 _RUNNING = "carries a result from element to element"
 _AS_LOOP = f"Write it as a loop and call {SCAN_LIFT}."

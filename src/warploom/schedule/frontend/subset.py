@@ -50,7 +50,7 @@ ROWS: tuple[Row, ...] = (
     ),
     Row("gather", "y[i] = X[N[i]] + pad(X, 0)[N[i]]", True, "an element of an input of whole numbers alone, as an index"),
     Row("place of an extreme", "m[i] = argmax(A[i, k], over=k)", True, "`argmax argmin`, as NumPy: the first, of NaNs the first"),
-    Row("running result", "y[i] = y[i - 1] + X[i]", False, "`warploom scan lift`"),
+    Row("running result", "y[i] = y[i - 1] + X[i]", False, "a loop under `wl.jit` ([running results](#running-results))"),
     Row("conditions", "y[i] = X[i] if X[i] > 0 else 0", True, "both values are computed; a NaN compares as in Python"),
     Row(
         "`where`",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from warploom.core import Diagnostic, UserError
+from warploom.schedule.recurrences import RunningHolder
 from warploom.schedule.sketches import TunableSketch
 from warploom.schedule.targets import TARGETS, target
 from warploom.tools.command.duration import duration
@@ -168,6 +169,18 @@ def explore(
                 html,
             )
             return explore_sketch(kernel, found, asked, stopwatch, progress)
+        if isinstance(found, RunningHolder):
+            is_searched = only_size or only_choices or file is not None or bool(decided) or nodes is not None
+            is_searched |= strategy is not None or order is not None or journal is not None or cluster is not None
+            for is_asked, options in (
+                (is_searched, "options of a search"),
+                (bool(asked_for.run_time), "sizes known at run time"),
+                (is_package or html is not None, "--code DIR/ and --html"),
+            ):
+                _refuse(is_asked, "tensor functions", options, "a function with a running result")
+            from warploom.tools.explore.running import explore_running
+
+            return explore_running(kernel, found.recurrence, machine, named, place, stopwatch, progress)
         # Imported here: no other command needs them.
         from warploom.schedule.choices import Features
         from warploom.tools.explore.kernel import explore_tensor
@@ -255,9 +268,9 @@ def arch_of_sketch(machine: str) -> str:
     return target("cuda" if machine == "cpu" else machine).name
 
 
-def _refuse(is_asked: bool, about: str, options: str) -> None:
+def _refuse(is_asked: bool, about: str, options: str, got: str = "a sketch") -> None:
     if is_asked:
-        raise UserError(Diagnostic("OPTION", f"expected a kernel among {about} for {options}, got a sketch"))
+        raise UserError(Diagnostic("OPTION", f"expected a kernel among {about} for {options}, got {got}"))
 
 
 def _pairs(texts: tuple[str, ...]) -> list[tuple[str, str]]:

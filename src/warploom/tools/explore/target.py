@@ -9,12 +9,13 @@ from warploom.core import Diagnostic, Span, UserError, require_file
 from warploom.kernels import NAMES, find, is_example
 from warploom.kernels.tensors import TENSOR_KERNELS, TensorKernel
 from warploom.kernels.tunables import is_tunable, tunable_sketch
-from warploom.schedule.frontend import TensorFunction, TensorHolder, load_tensors
+from warploom.schedule.frontend import TensorFunction, TensorHolder, collecting_broken, load_tensors
+from warploom.schedule.recurrences import RunningHolder
 from warploom.schedule.sketches import TunableSketch
 from warploom.sketch import load_variables
 from warploom.tools.synth.best import families_of
 
-Explored: TypeAlias = TensorKernel | TensorFunction | TunableSketch
+Explored: TypeAlias = TensorKernel | TensorFunction | TunableSketch | RunningHolder
 
 
 def explored(text: str) -> Explored:
@@ -43,12 +44,31 @@ def _of_file(path: str, name: str | None) -> Explored:
         return families[name]
     if name is None and len(families) == 1 and not _has_tensors(path):
         return next(iter(families.values()))
+    running = {v: f for v, f in _variables(path).items() if isinstance(f, RunningHolder)}
+    asked = next((f for v, f in running.items() if name in (v, f.name)), None)
+    if asked is not None:
+        return asked
+    if name is None and running and not _has_tensors(path):
+        if len({*map(id, running.values())}) == 1:
+            return next(iter(running.values()))
+        known = ", ".join(f.name for f in running.values())
+        message = f"expected one function of {path} to explore, got {known}"
+        raise UserError(Diagnostic("SEVERAL_KERNELS", message, Span(path, 1, 1, 1, 1), f"Name one: {path}:{known.split(',')[0]}"))
     tensors = load_tensors(path, name)
     if name is None and len(tensors) + len(families) > 1:
         known = ", ".join([*families, *(t.name for t in tensors)])
         message = f"expected one function of {path} to explore, got {known}"
         raise UserError(Diagnostic("SEVERAL_KERNELS", message, Span(path, 1, 1, 1, 1), f"Name one: {path}:{tensors[0].name}"))
     return tensors[0]
+
+
+def _variables(path: str) -> dict[str, object]:
+    """Names of the file; none where something in it is wrong, which is told later."""
+    with collecting_broken():
+        try:
+            return load_variables(path)
+        except UserError:
+            return {}
 
 
 def _has_tensors(path: str) -> bool:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from warploom.core import Diagnostic, UnsupportedError
 from warploom.machines import nearest_architecture
+from warploom.schedule.backbone import Program
 from warploom.schedule.calls import GpuClass, GpuKernels, all_open, narrowest, spread_nest, unpack_cuda
 from warploom.schedule.cpu import plain_nest
-from warploom.schedule.cuda import Options, cuda_kernel
+from warploom.schedule.cuda import CudaKernel, Options, cuda_kernel
 from warploom.schedule.frontend import TensorFunction
 from warploom.schedule.targets import TARGETS
 from warploom.tools.kernels import store
@@ -33,6 +34,14 @@ def spread_class(function: TensorFunction, sizes: Mapping[str, int], on: str) ->
     kernels = tuple(cuda_kernel(spread_nest(plain_nest(stage)), Options(arch=on)) for stage in program.stages)
     fixed = {name: value for name, value in sizes.items() if name not in multiples}
     return GpuClass(program, fixed, multiples, kernels, "plain")
+
+
+def rest_kernels(function: TensorFunction, sizes: Mapping[str, int], on: str) -> tuple[Program, Sequence[CudaKernel]] | None:
+    """The same of what is left at sizes at which some arrays have no elements; None where nothing lacks any."""
+    if not function.lacks_elements(sizes):
+        return None
+    made = spread_class(function.without_elements(sizes), {}, on).launches({})
+    return made.program, made.kernels
 
 
 def known_kernels(function: TensorFunction, sizes: Mapping[str, int], on: str, shipped: Path | None = None) -> GpuKernels | None:

@@ -84,14 +84,19 @@ def kinds_of(stage: Backbone, implementation: Implementation[Candidate], extent:
 
 
 def program_at(
-    function: Function, sizes: Mapping[str, int], program: Program, sizes_of: Sequence[Sequence[int]]
+    function: Function,
+    sizes: Mapping[str, int],
+    program: Program,
+    sizes_of: Sequence[Sequence[int]],
+    *,
+    has_all_parts: bool = False,
 ) -> tuple[dict[str, int], Program]:
     """The sizes of the arrays at which the extents have these sizes, and the program there, with these tiles and no others; what
-    is made in parts is made in fewer of them.
+    is made in parts is made in fewer of them. has_all_parts: in as many, where these have rounds.
 
     UserError where the function has no such program.
     """
-    function, small = _at_small_sizes(function, sizes, program, sizes_of)
+    function, small = at_small_sizes(function, sizes, program, sizes_of, has_all_parts=has_all_parts)
     multiples = {size.name: size.multiple for stage in program.stages for size in run_time_sizes(stage)}
     found = function.at_run_time(function.program(small, tiles_of(program, sizes_of)), multiples, has_strides=True)
     if len(found.stages) > len(program.stages):
@@ -102,15 +107,44 @@ def program_at(
     return small, replace(found, stages=stages)
 
 
-def _at_small_sizes(
-    function: Function, sizes: Mapping[str, int], program: Program, sizes_of: Sequence[Sequence[int]]
+def at_small_sizes(
+    function: Function,
+    sizes: Mapping[str, int],
+    program: Program,
+    sizes_of: Sequence[Sequence[int]],
+    *,
+    has_all_parts: bool = False,
 ) -> tuple[Function, dict[str, int]]:
+    """The function, or the same in fewer parts, and sizes; as of `program_at`."""
     if not isinstance(function, InParts):
         return function, small_sizes(sizes, program, sizes_of)
+    if function.tile:
+        return _in_fewer_rounds(function, sizes, program, sizes_of, has_all_parts=has_all_parts)
     parts = f"parts of {function.size}"  # no name of a size
     found = small_sizes({**function.parted.inner(sizes), parts: function.parts}, program, sizes_of)
     fewer = replace(function, parts=max(2, found.pop(parts)))
     return fewer, fewer.parted.outer(found)
+
+
+def _in_fewer_rounds(
+    function: InParts,
+    sizes: Mapping[str, int],
+    program: Program,
+    sizes_of: Sequence[Sequence[int]],
+    *,
+    has_all_parts: bool,
+) -> tuple[Function, dict[str, int]]:
+    """Fewer parts, tiles and rounds; the last round ends as it does, but for what the class of sizes asks."""
+    each = function.parts * function.tile
+    own = {"parts": function.parts, "tile": function.tile, "rounds": -(-sizes[function.size] // each)}
+    known = {name: value for name, value in sizes.items() if name != function.size}
+    found = small_sizes({**known, **{f"{name} of {function.size}": value for name, value in own.items()}}, program, sizes_of)
+    parts, tile, rounds = (found.pop(f"{name} of {function.size}") for name in own)
+    fewer = function if has_all_parts else replace(function, parts=max(2, parts), tile=tile)
+    tile = fewer.tile
+    multiple = next(s.multiple for stage in program.stages for s in run_time_sizes(stage) if s.name == function.size)
+    length = max(1, fewer.parts * tile * rounds - -sizes[function.size] % (fewer.parts * tile))
+    return fewer, {**found, function.size: -(-length // multiple) * multiple}
 
 
 def _like(stage: Backbone, whole: Backbone, sizes: Sequence[int]) -> Backbone:

@@ -404,7 +404,7 @@ class _Lowering:
             sums.append(self.sum_of(place))
             first, last = sums[-1].span(lambda axis: self.axes[axis].size - 1)
             leaves |= first < 0 or last >= size  # at points of the last group that the index does not have
-            leaves |= bool(self.rounds.intersection(index.names))  # of other sizes, in the last round
+            leaves |= fill is not None and not self.rounds.isdisjoint(index.names)  # in the last round of other sizes
         del span
         return Access(self.region[array.name], tuple(sums), (fill or 0.0) if leaves else None)
 

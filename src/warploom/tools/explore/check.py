@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import product
 from typing import TypeAlias
 
 import numpy as np
@@ -330,7 +329,8 @@ _INTERPRETED_POINT_S = 3e-8
 SMALL = 1 << 26
 """Points of instructions that the PTX interpreter is given at most: about 2 CPU-seconds of products of matrices."""
 SHORTEST = ((2, 3), (2, 2), (2, 1), (1, 2), (1, 1), (3, 3))
-"""Iterations that are tried for an outermost block loop and for an outermost sequential loop."""
+"""Iterations that are tried for an outermost block loop and for an outermost sequential loop; the first rounds are as many as
+the largest of the values has at which kernels of sizes known at run time are tested."""
 MORE_ROWS = ((4, 3), (8, 3), (16, 3))
 """The same of kernels with a mask, which a few rows may not show."""
 
@@ -352,7 +352,7 @@ def check_cuda(
     whole = [i.nest for i in implementations]
     ways = (*SHORTEST, *(MORE_ROWS if any(x.only for nest in whole for x in loops(nest.body)) else ()))
     has_rounds = isinstance(function, InParts) and function.tile > 0
-    for has_all_parts, (blocks, rounds) in product((True, False) if has_rounds else (False,), ways):
+    for has_all_parts, (blocks, rounds) in (*((True, way) for way in SHORTEST[:1] if has_rounds), *((False, w) for w in ways)):
         sizes_of = [shortened(stage, i, blocks, rounds) for stage, i in zip(program.stages, implementations, strict=True)]
         try:
             fewer, small = at_small_sizes(function, sizes, program, sizes_of, has_all_parts=has_all_parts)

@@ -188,6 +188,11 @@ def _offer(function: Function, options: KernelOptions) -> _Offer | None:
     if options.target.kind != "cuda" or options.features is not None or isinstance(function, InParts):
         return None
     sizes = sizes_of(function, options.sizes, options.run_time)
+    if options.run_time:
+        try:
+            function.at_run_time(function.program(sizes), options.run_time, has_strides=True)
+        except UserError:  # the function as it stands says why
+            return None
     every = [found for found in parted_sums(_tensor(function).tree) if not options.run_time or found.size in options.run_time]
     offers = [_offer_of(found, sizes, options) for found in every]
     return max((offer for offer in offers if len(offer.values) > 1), key=lambda offer: offer.length, default=None)

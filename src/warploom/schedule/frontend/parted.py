@@ -462,6 +462,12 @@ class PartedFunction:
         return replace(self.whole, tree=tree).program(inner, tiles, **options)
 
     @property
+    def part_and_round(self) -> tuple[str, str]:
+        """Names of the index of the parts, and of that of their rounds."""
+        cutting = _Cutting(self.whole.tree, self.found, self.parts, self.tile, 0, has_rounds=True)
+        return cutting.part, cutting.round
+
+    @property
     def _in_rounds(self) -> TensorFunction:
         return replace(self.whole, tree=in_rounds(self.whole.tree, self.found, self.parts, self.tile))
 

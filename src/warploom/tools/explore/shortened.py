@@ -135,15 +135,23 @@ def _in_fewer_rounds(
     has_all_parts: bool,
 ) -> tuple[Function, dict[str, int]]:
     """Fewer parts, tiles and rounds; the last round ends as it does, but for what the class of sizes asks."""
-    each = function.parts * function.tile
-    own = {"parts": function.parts, "tile": function.tile, "rounds": -(-sizes[function.size] // each)}
-    known = {name: value for name, value in sizes.items() if name != function.size}
-    found = small_sizes({**known, **{f"{name} of {function.size}": value for name, value in own.items()}}, program, sizes_of)
-    parts, tile, rounds = (found.pop(f"{name} of {function.size}") for name in own)
-    fewer = function if has_all_parts else replace(function, parts=max(2, parts), tile=tile)
-    tile = fewer.tile
+    found = small_sizes({name: value for name, value in sizes.items() if name != function.size}, program, sizes_of)
+    part, round_ = function.parted.part_and_round
+    parts, tile, rounds = 2, 1, 1
+    for stage, own in zip(program.stages, sizes_of, strict=True):
+        has_rounds = any(axis.name == round_ for axis in stage.axes)
+        for number, axis in enumerate(stage.axes):
+            size = _small_size(stage, own, number)
+            if axis.name == part:
+                parts = max(parts, size)
+            elif axis.name == round_:
+                rounds = max(rounds, size)
+            elif has_rounds and axis.size == function.tile:
+                tile = max(tile, size)
+    fewer = function if has_all_parts else replace(function, parts=parts, tile=tile)
+    parts, tile = fewer.parts, fewer.tile
     multiple = next(s.multiple for stage in program.stages for s in run_time_sizes(stage) if s.name == function.size)
-    length = max(1, fewer.parts * tile * rounds - -sizes[function.size] % (fewer.parts * tile))
+    length = max(1, parts * tile * rounds - -sizes[function.size] % (parts * tile))
     return fewer, {**found, function.size: -(-length // multiple) * multiple}
 
 
@@ -196,12 +204,16 @@ def small_sizes(sizes: Mapping[str, int], program: Program, sizes_of: Sequence[S
             found, stage = _of_whole_axis(stage, stage.rewritten, found), stage.plain
         for number, axis in enumerate(stage.axes):
             names = [axis.name] if sizes.get(axis.name) == axis.size else [n for n, v in sizes.items() if v == axis.size]
-            tiles = prod(found[n] for n, e in enumerate(stage.extents) if e.axis == number and e.level)
-            outermost = next(found[n] for n, e in enumerate(stage.extents) if e.axis == number and e.level == 0)
-            rest = -axis.size % tiles
             for name in names:
-                wanted[name] = max(wanted.get(name, 1), max(1, outermost * tiles - rest))
+                wanted[name] = max(wanted.get(name, 1), _small_size(stage, found, number))
     return {name: min(value, wanted.get(name, value)) for name, value in sizes.items()}
+
+
+def _small_size(stage: Backbone, sizes: Sequence[int], axis: int) -> int:
+    """Iterations of an axis whose extents have these sizes, where it ends as it does now."""
+    tiles = prod(sizes[n] for n, e in enumerate(stage.extents) if e.axis == axis and e.level)
+    outermost = next(sizes[n] for n, e in enumerate(stage.extents) if e.axis == axis and e.level == 0)
+    return max(1, outermost * tiles - -stage.axes[axis].size % tiles)
 
 
 def _of_whole_axis(stage: Backbone, rewritten: Rewritten, sizes: Sequence[int]) -> list[int]:

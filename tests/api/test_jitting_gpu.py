@@ -138,6 +138,31 @@ def test_a_sum_in_parts_is_two_launches(driver: FakeDriver) -> None:
     assert s.host() == (x * y).sum()
 
 
+@pytest.mark.slow
+def test_a_sum_in_parts_of_every_length_is_two_launches(driver: FakeDriver, folder: Path) -> None:
+    """With as many parts for all of them, and also for the program that reads the kept kernels."""
+
+    def made() -> wl.JitFunction:
+        @wl.jit
+        def dot(x: f32["n"], y: f32["n"], s: wl.out[f32[1]]):
+            s[one] = sum(x[i] * y[i], over=i)
+
+        return dot
+
+    dot = made()
+    found = dot.tune(sizes={"n": "?@6144"}, target="sm_90", nodes=4, budget_s=600)
+    assert found.line["verdict"] == "tested" and found.line["kept"] is True and found.line["decisions"]["parts(i)"] == "3"  # pyright: ignore
+    for function in (dot, made()):
+        for n in (1, 2, 1025, 6144, 9000):
+            x, y = np.arange(n, dtype=np.float32) % 5, np.arange(n, dtype=np.float32) % 3
+            s = Plain(driver, np.zeros(1, np.float32))
+            driver.launched.clear()
+            function(Plain(driver, x), Plain(driver, y), s)
+            driver.drain_all()
+            assert [name for name, *_ in driver.launched] == ["dot_s_parts", "dot_s"]
+            assert s.host() == (x * y).sum() and not driver.findings
+
+
 def test_a_kernel_of_a_class_of_shapes_serves_its_sizes(driver: FakeDriver, folder: Path) -> None:
     function = made()
     found = function.tune(sizes={"m": "?@64", "n": 3}, target="sm_90", nodes=4, budget_s=600)

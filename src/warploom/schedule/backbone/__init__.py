@@ -44,6 +44,7 @@ from warploom.schedule.backbone.parse import parse_backbone
 from warploom.schedule.backbone.products import added_products
 from warploom.schedule.backbone.programs import (
     Program,
+    at_known_sizes,
     at_sizes,
     numbers_at_run_time,
     open_lengths,
@@ -93,8 +94,9 @@ __all__ = [
     "Access", "Axis", "AxisSum", "AxisUse", "Backbone", "Bounded", "Carry", "Constant", "Content", "Dim", "Elements",
     "Extent", "Instruction", "Levels", "Mask", "NoWindowError", "Operand", "Operator", "Parameter", "Position", "Previous",
     "Program", "Region", "Repetition", "Result", "Rewritten", "Role", "RunTimeSize", "Scope", "Symmetry", "TilePolicy",
-    "TileTable", "Tiles", "Use", "Window", "access_text", "added_products", "assemble", "at_sizes", "axis_sum_text",
-    "backbone", "backbone_text", "can_bound", "compute", "converts_to_integers", "count_compulsory_bytes", "count_flops",
+    "TileTable", "Tiles", "Use", "Window", "access_text", "added_products", "assemble", "at_known_sizes", "at_sizes",
+    "axis_sum_text", "backbone", "backbone_text", "can_bound", "compute", "converts_to_integers", "count_compulsory_bytes",
+    "count_flops",
     "count_stored", "cpu_tiles",
     "cuda_tiles", "evaluate", "evaluate_bounded", "evaluate_program", "evaluate_terms", "evaluate_window", "exact_whole",
     "extents_of", "followers", "identity_of", "in_words", "inputs_of", "joined_repetition", "kept_along_open_sums",

@@ -6,8 +6,9 @@
 
 Goal: a proof for all contents of the arrays, at the sizes that the backbones have. Every stored value is written out as an
 expression over places in memory; loads of what an earlier stage stores become what it stores there; then both expressions
-must be one, where k runs over all values of p and l together, and then over those of t. So are products, maxima and minima. They
-may be taken in another order, which the caller has to allow.
+must be one, where k runs over all values of p and l together, and then over those of t. The indices of the parts may also count
+further than k does, if nothing is added there: a condition says so, or reads beyond the end of an array give what adds nothing. So are
+products, maxima and minima. They may be taken in another order, which the caller has to allow.
 Non-goals: gathers, running values, stages that are equal for other reasons.
 
 Nothing of `schedule.frontend`, which makes such stages, is used here.
@@ -21,7 +22,7 @@ from dataclasses import dataclass, replace
 from math import inf, prod
 from typing import TypeAlias, assert_never
 
-from warploom.core import DType, integer_range
+from warploom.core import BY_NAME, DType, integer_range
 from warploom.core.linear import Linear, variable
 from warploom.schedule.backbone.nodes import (
     Access,
@@ -111,7 +112,8 @@ def _compare(whole: Sequence[Backbone], made: Sequence[Backbone]) -> None:
     for region, store in wanted.items():
         if region not in found or found[region].dtype != store.dtype:
             raise UnlikeError(f"nothing of the same type is stored to {region}")
-        if not _same(store.value, _at(found[region], store)):
+        sizes = dict(store.ranges)
+        if not _same(store.value, _at(found[region], store), sizes):
             names = ", ".join(stage.name for stage in made)
             raise UnlikeError(f"what {names} store to {region} is not seen to be what {', '.join(s.name for s in whole)} store")
 
@@ -339,19 +341,22 @@ def _replaced(value: Written, by: Mapping[str, Place]) -> Written:
 # ---------------------------------------------------------------- comparison
 
 
-def _same(wanted: Written, made: Written) -> bool:
-    """Whether both are one expression; a total over one index may be one over several that count through its values, or two of
-    which one is over its last values."""
+def _same(wanted: Written, made: Written, sizes: Mapping[str, int]) -> bool:
+    """Whether both are one expression; a total over one index may be one over several that count through its values, or further
+    where that adds nothing, or two of which one is over its last values. `sizes`: of variables."""
     match wanted, made:
         case Total(), Total():
-            return _is_alike(wanted, made) and any(
-                _same(_replaced(wanted.operand, by), made.operand) for by in _counted(wanted.over, made.over)
+            inside = {**sizes, **dict(made.over)}
+            return _is_alike(wanted, made) and (
+                any(_same(_replaced(wanted.operand, by), made.operand, inside) for by in _counted(wanted.over, made.over))
+                or any(_is_within(wanted, made, at, inside) for at in range(len(wanted.over)))
             )
         case Total(), Applied(operands=(one, other)) if _is_alike(wanted, made):
-            return any(_is_cut(wanted, *pair, at) for pair in ((one, other), (other, one)) for at in range(len(wanted.over)))
+            pairs = (one, other), (other, one)
+            return any(_is_cut(wanted, *pair, at, sizes) for pair in pairs for at in range(len(wanted.over)))
         case Applied(), Applied():
             is_alike = _is_alike(wanted, made) and len(wanted.operands) == len(made.operands)
-            return is_alike and all(_same(a, b) for a, b in zip(wanted.operands, made.operands, strict=True))
+            return is_alike and all(_same(a, b, sizes) for a, b in zip(wanted.operands, made.operands, strict=True))
         case _:
             return wanted == made
 
@@ -360,7 +365,88 @@ def _is_alike(wanted: Total | Applied, made: Total | Applied) -> bool:
     return (wanted.operator, wanted.dtype) == (made.operator, made.dtype)
 
 
-def _is_cut(wanted: Total, first: Written, last: Written, at: int) -> bool:
+def _is_within(wanted: Total, made: Total, at: int, sizes: Mapping[str, int]) -> bool:
+    """Whether an index of `wanted`, by its position, is counted through and then further, where nothing is added."""
+    name, size = wanted.over[at]
+    others = prod(n for position, (_, n) in enumerate(wanted.over) if position != at)
+    count = prod(n for _, n in made.over) // others  # where that does not divide, nothing counts through both
+    if count < size:
+        return False
+    over = tuple((n, count if position == at else m) for position, (n, m) in enumerate(wanted.over))
+    for by in _counted(over, made.over):
+        end = _End(by[name], size, sizes)
+        inside = end.inside(made.operand, _neutral(Operator(wanted.operator), BY_NAME[wanted.dtype]))
+        if inside is not None and _same(_replaced(wanted.operand, by), inside, sizes):
+            return True
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """The end of an index at a place among others: it is inside where the place is below the size."""
+
+    place: Place
+    size: int
+    sizes: Mapping[str, int]
+
+    def inside(self, operand: Written, neutral: float | None) -> Written | None:
+        """What the operand is inside, if it is neutral beyond; None where that is not seen."""
+        match operand:
+            case Applied("select", _, (mask, value, Value("constant", _, str(other)))) if _number(other) == neutral:
+                while isinstance(mask, Applied) and mask.operator.startswith("cast "):
+                    (mask,) = mask.operands
+                limit = Value("constant", "i32", repr(self.size))
+                if mask == Applied("less", "i32", (Value("position", "i32", self.place), limit)):
+                    return self._read_inside(value)
+                return None
+            case _:
+                return self._read_inside(operand) if neutral is not None and self._beyond(operand) == neutral else None
+
+    def _beyond(self, value: Written) -> float | None:
+        """The number that it is at all places beyond the end; None where that is not seen."""
+        match value:
+            case Read(edge=(fill, shape, indices)):
+                beside = [index.plus(self.place, -1) for index in indices]
+                leaves = any(not b.terms and self.size + b.constant >= n for b, n in zip(beside, shape, strict=True))
+                return fill if leaves else None
+            case Applied(operator=operator, operands=operands) if (
+                operator in ("add", "sub", "mul") or operator.startswith(("cast ", "load "))
+            ):
+                return 0.0 if all(self._beyond(o) == 0 for o in operands) else None
+            case _:
+                return None
+
+    def _read_inside(self, value: Written) -> Written:
+        """The value without what reads give outside of their arrays, where they are not outside."""
+        match value:
+            case Read(region, dtype, place, edge=(_, shape, indices)):
+                return Read(region, dtype, place) if all(map(self._is_inside, indices, shape)) else value
+            case Applied(operator, dtype, operands):
+                return Applied(operator, dtype, tuple(map(self._read_inside, operands)))
+            case Total(operator, over, dtype, operand):
+                inner = replace(self, sizes={**self.sizes, **dict(over)})
+                return Total(operator, over, dtype, inner._read_inside(operand))
+            case Read() | Value():
+                return value
+            case _:
+                assert_never(value)
+
+    def _is_inside(self, index: Place, length: int) -> bool:
+        beside = index.plus(self.place, -1)
+        if not beside.terms:
+            return beside.constant >= 0 and self.size + beside.constant <= length
+        low, high = index.span(lambda name: self.sizes[name] - 1)
+        return low >= 0 and high < length
+
+
+def _number(text: str) -> int | float:
+    try:
+        return int(text)
+    except ValueError:
+        return float(text)
+
+
+def _is_cut(wanted: Total, first: Written, last: Written, at: int, sizes: Mapping[str, int]) -> bool:
     """Whether `first` is the total over the first values of an index, by its position, and `last` that over its last ones."""
     name, size = wanted.over[at]
     others = prod(n for position, (_, n) in enumerate(wanted.over) if position != at)
@@ -371,7 +457,7 @@ def _is_cut(wanted: Total, first: Written, last: Written, at: int) -> bool:
         count = prod(n for _, n in piece.over) // others  # where that does not divide, nothing counts through both
         over = tuple((n, count if position == at else m) for position, (n, m) in enumerate(wanted.over))
         if not any(
-            _same(_replaced(wanted.operand, {**by, name: by[name].shifted(begun)}), piece.operand)
+            _same(_replaced(wanted.operand, {**by, name: by[name].shifted(begun)}), piece.operand, {**sizes, **dict(piece.over)})
             for by in _counted(over, piece.over)
         ):
             return False

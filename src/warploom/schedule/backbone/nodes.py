@@ -88,25 +88,34 @@ class RunTimeSize:
     """All values of the size are multiples of this one."""
     more: int = 0
     """By how much the length is above the size; less than 0: below it."""
+    per: int = 1
+    """Above 1, then `more` is 0: the length is the size over this number, rounded up."""
+
+    @property
+    def is_rounded(self) -> bool:
+        """Whether the size may be no multiple of the number that it is divided by."""
+        return self.multiple % self.per > 0
 
     @property
     def divisor(self) -> int:
         """The greatest number known to divide the length."""
-        return gcd(self.multiple, self.more)
+        return 1 if self.is_rounded else gcd(self.multiple // self.per, self.more)
 
     @property
     def alone(self) -> RunTimeSize:
         """The size itself."""
-        return replace(self, more=0)
+        return replace(self, more=0, per=1)
 
     @property
     def most(self) -> int:
         """The greatest length."""
-        return MOST_AT_RUN_TIME + self.more
+        return -(-(MOST_AT_RUN_TIME + self.more) // self.per)
 
     @property
     def text(self) -> str:
-        """`n`, or `n + 2`, as Python, C and CUDA C++ write it."""
+        """`n`, or `n + 2`, as Python, C and CUDA C++ write it; `ceil(n / 64)`."""
+        if self.per > 1:
+            return f"ceil({self.name} / {self.per})"
         return f"{self.name} {'+' if self.more > 0 else '-'} {abs(self.more)}" if self.more else self.name
 
     @property
@@ -116,7 +125,7 @@ class RunTimeSize:
 
     def at(self, sizes: Mapping[str, int]) -> int:
         """The length where the sizes have these values. KeyError where its size is missing."""
-        return sizes[self.name] + self.more
+        return -(-(sizes[self.name] + self.more) // self.per)
 
 
 MOST_AT_RUN_TIME = 1 << 30

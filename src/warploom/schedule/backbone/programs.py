@@ -50,12 +50,13 @@ def run_time_sizes(backbone: Backbone) -> tuple[RunTimeSize, ...]:
 def run_time_values(backbone: Backbone) -> tuple[tuple[RunTimeSize, int], ...]:
     """The same, each with its value here."""
     found: dict[RunTimeSize, int] = {}
+    rounds = [axis.run_time.alone for axis in backbone.axes if axis.run_time is not None and axis.run_time.per > 1]
     for axis in backbone.axes:
-        if axis.run_time is not None:
+        if axis.run_time is not None and axis.run_time.per == 1:
             found.setdefault(axis.run_time.alone, axis.size - axis.run_time.more)
     for region in backbone.regions:
         for at, length in region.open_lengths:
-            if at > 0:
+            if at > 0 or length.alone in rounds:
                 found.setdefault(length.alone, region.shape[at] - length.more)
     for constant in numbers_at_run_time(backbone):
         assert constant.run_time is not None
@@ -74,6 +75,25 @@ def open_lengths(program: Program) -> frozenset[RunTimeSize]:
     axes = (axis.run_time for stage in program.stages for axis in stage.axes)
     arrays = (length for region in program.arguments for _, length in region.open_lengths)
     return frozenset(length for length in (*axes, *arrays) if length is not None)
+
+
+def at_known_sizes(program: Program) -> Program:
+    """The same mathematics with the values that its run-time sizes have here as known ones."""
+
+    def known(stage: Backbone) -> Backbone:
+        return replace(
+            stage,
+            made_of=tuple(map(known, stage.made_of)),
+            axes=tuple(replace(a, run_time=None) for a in stage.axes),
+            regions=tuple(replace(r, run_time=None, inner=()) for r in stage.regions),
+            instructions=tuple(
+                replace(i, operands=tuple(replace(o, run_time=None) if isinstance(o, Constant) else o for o in i.operands))
+                for i in stage.instructions
+            ),
+        )
+
+    arguments = tuple(replace(r, run_time=None, inner=()) for r in program.arguments)
+    return replace(program, stages=tuple(map(known, program.stages)), arguments=arguments)
 
 
 def at_sizes(program: Program, sizes: Mapping[str, int]) -> Program:

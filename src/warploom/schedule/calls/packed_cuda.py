@@ -10,7 +10,7 @@ from typing import cast
 from warploom.core import BY_NAME
 from warploom.core.launch import MAX_BLOCK, MAX_BLOCK_THREADS, MAX_GRID
 from warploom.gpu import is_architecture
-from warploom.schedule.backbone import Program, Region, Role, RunTimeSize
+from warploom.schedule.backbone import MOST_BESIDE_SIZE, Program, Region, Role, RunTimeSize
 from warploom.schedule.calls.packed import is_count, packed_trips, read_trips, sizes_known_at_run_time
 from warploom.schedule.cuda import CudaKernel, Options
 from warploom.schedule.nest import Buffer, Trips, buffer_of
@@ -29,6 +29,7 @@ def pack_cuda(kernels: Sequence[CudaKernel]) -> list[Json]:
             "grid": list(kernel.grid),
             "block": list(kernel.block),
             "arrays": [_packed(buffer) for buffer in kernel.arrays],
+            **({"open_arrays": lengths} if (lengths := _packed_lengths(kernel)) else {}),
             "block_arrays": [_packed(buffer) for buffer in kernel.block_arrays],
             "parameters": [parameter.name for parameter in kernel.parameters],
             "static_shared_bytes": kernel.static_shared_bytes,
@@ -43,6 +44,16 @@ def pack_cuda(kernels: Sequence[CudaKernel]) -> list[Json]:
 
 def _packed(buffer: Buffer) -> Json:
     return [buffer.name, buffer.dtype.name, buffer.elements, buffer.role.value, buffer.copies]
+
+
+def _packed_lengths(kernel: CudaKernel) -> dict[str, Json]:
+    """By array its first length, where that is known at run time, then such other ones: of arrays between kernels nothing else
+    says them."""
+
+    def one(length: RunTimeSize | None) -> Json:
+        return None if length is None else [length.name, length.more]
+
+    return {b.name: [one(b.run_time), *map(one, b.inner)] for b in kernel.arrays if b.open_sizes}
 
 
 def _packed_sizes(kernel: CudaKernel) -> Json:
@@ -78,7 +89,11 @@ def unpack_cuda(program: Program, packed: Json) -> list[CudaKernel] | None:
                 pass
             case _:
                 return None
-        buffers, temporaries = [_buffer(a, regions) for a in arrays], [_buffer(a, {}) for a in block_arrays]
+        lengths = _read_lengths(program, item.get("open_arrays", {}))
+        if lengths is None:
+            return None
+        buffers = [_buffer(a, regions, lengths) for a in arrays]
+        temporaries = [_buffer(a, {}, {}) for a in block_arrays]
         extents = cast("list[int]", grid), cast("list[int]", block)
         if not (is_count(static) and is_count(dynamic)) or not _is_launch(*extents):
             return None
@@ -106,6 +121,24 @@ def unpack_cuda(program: Program, packed: Json) -> list[CudaKernel] | None:
         if not _fits(kernel, program):
             return None
         found.append(kernel)
+    return found
+
+
+def _read_lengths(program: Program, packed: Json) -> dict[str, tuple[RunTimeSize | None, ...]] | None:
+    """By array what `_packed_lengths` made; None for what it did not."""
+    known = sizes_known_at_run_time(program)
+    found: dict[str, tuple[RunTimeSize | None, ...]] = {}
+    for name, lengths in packed.items() if isinstance(packed, dict) else [("", None)]:
+        own: list[RunTimeSize | None] = []
+        for length in lengths if isinstance(lengths, list) and lengths else [()]:
+            match length:
+                case None:
+                    own.append(None)
+                case [str(size), int(more)] if size in known and abs(more) <= MOST_BESIDE_SIZE:
+                    own.append(replace(known[size], more=more))
+                case _:
+                    return None
+        found[name] = tuple(own)
     return found
 
 
@@ -141,14 +174,19 @@ def _fits(kernel: CudaKernel, program: Program) -> bool:
     return all((region.elements, region.dtype) == (b.elements, b.dtype) for region, b in named)
 
 
-def _buffer(packed: Json, regions: Mapping[str, Region]) -> Buffer | None:
+def _buffer(
+    packed: Json, regions: Mapping[str, Region], lengths: Mapping[str, tuple[RunTimeSize | None, ...]]
+) -> Buffer | None:
     match packed:
         case [str(name), str(dtype), int(elements), str(role), int(copies)] if (
             dtype in BY_NAME and role in _ROLES and is_count(elements) and is_count(copies) and elements * copies
         ):
             found = Buffer(name, BY_NAME[dtype], elements, _ROLES[role], copies=copies)
-            like = buffer_of(regions[name]) if name in regions else found
-            return replace(found, run_time=like.run_time, inner=like.inner)
+            if name in regions:
+                like = buffer_of(regions[name])
+                return replace(found, run_time=like.run_time, inner=like.inner)
+            first, *inner = lengths.get(name, (None,))
+            return replace(found, run_time=first, inner=tuple(length for length in inner if length is not None))
         case _:
             return None
 

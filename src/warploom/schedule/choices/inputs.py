@@ -346,20 +346,27 @@ class _Inputs:
         return tuple(n for n in lanes if n in self.target.lanes(_bytes(other.bits)))
 
     def _is_consecutive(self, access: Access, axis: int, lanes: int) -> bool:
-        """`lanes` iterations of the axis touch neighbours in memory; where vectors must be aligned, an aligned group."""
-        strides = self.objects.backbone.regions[access.region].strides
+        """`lanes` iterations of the axis touch neighbours in memory; where vectors must be aligned, an aligned group, all of it
+        inside of the array or none."""
+        region = self.objects.backbone.regions[access.region]
+        strides = region.strides
         total: dict[int, int] = {}
         constant = 0
         for index, stride in zip(access.indices, strides, strict=True):
             constant += index.constant * stride
             for term, coefficient in index.terms:
                 total[term] = total.get(term, 0) + coefficient * stride
-        is_guarded = access.fill is not None and any(axis == t for index in access.indices for t, _ in index.terms)
         if self.target.has_vector_arithmetic:
             return total.get(axis) == 1
+        opened = dict(region.open_lengths)
+        divisors = [opened[n].divisor if n in opened else size for n, size in enumerate(region.shape)]
+        is_apart = access.fill is not None and any(
+            index.coefficient(axis) and (d % lanes or index.without((axis,)).divisor % lanes)
+            for index, d in zip(access.indices, divisors, strict=True)
+        )
         return (
             total.get(axis) == 1
-            and not is_guarded
+            and not is_apart
             and all(v % lanes == 0 for v in (constant, *(total[t] for t in total if t != axis)))
         )
 

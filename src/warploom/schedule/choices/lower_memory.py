@@ -84,9 +84,14 @@ class Places:
             opened = dict(region.open_lengths)
             for n, (expression, size) in enumerate(zip(access.indices, region.shape, strict=True)):
                 low, high = self._range(expression)
-                if low < 0 or high >= size:
+                if low < 0 or high >= size or self._may_round_up(expression):
                     guards[Guard(self.index(operation, expression), size, opened.get(n))] = None
         return tuple(guards)
+
+    def _may_round_up(self, expression: AxisSum) -> bool:
+        """Whether at some sizes known at run time it leaves its array, whatever it does at those here."""
+        found = (self.operations.axis(a).run_time for a, _ in expression.terms)
+        return any(length is not None and length.is_rounded for length in found)
 
     def _range(self, expression: AxisSum) -> tuple[int, int]:
         """Range of the expression over the unpadded axes."""

@@ -460,6 +460,7 @@ def _product(known: int, open_: Sequence[Text]) -> Text:
 
 
 def _tiles(trips: Trips) -> Text:
+    assert trips.size.per == 1, "rounds of parts are for GPUs"
     more = plus(Text(trips.size.name), trips.size.more + trips.per - 1)
     return more if trips.per == 1 else binary("/", more, decimal(trips.per))
 

@@ -114,14 +114,17 @@ class Indices:
         return Linear(tuple((a, s) for a, s in sorted(found.items(), key=self._place) if s), constant)
 
     def length(self, length: RunTimeSize) -> Text:
-        """`m`, or `m + 2`."""
+        """`m`, `m + 2`, or `(m + 63) / 64`."""
+        if length.per > 1:
+            return self.trips(Trips(length.alone, length.per))
         return plus(Text(self.sizes[length.name]), length.more)
 
     def trips(self, trips: Trips) -> Text:
         """The iterations: `(m + 63) / 64`."""
-        if trips.per == 1:
+        per = trips.per * trips.size.per
+        if per == 1:
             return self.length(trips.size)
-        return binary("/", plus(Text(self.sizes[trips.size.name]), trips.size.more + trips.per - 1), decimal(trips.per))
+        return binary("/", plus(Text(self.sizes[trips.size.name]), trips.size.more + per - 1), decimal(per))
 
     def atom(self, loop: Loop) -> Atom:
         if loop.digit is not None:

@@ -36,6 +36,7 @@ from warploom.schedule.backbone import (
 )
 from warploom.schedule.frontend.arithmetic import fits, number, sum_of_sizes
 from warploom.schedule.frontend.scopes import with_scopes
+from warploom.schedule.frontend.sizes import rounds_of
 from warploom.schedule.frontend.splits import Split, span_of, split_of
 from warploom.schedule.frontend.tiled import tiled_axes
 from warploom.schedule.frontend.tree import (
@@ -104,6 +105,7 @@ class _Lowering:
         self.problems: list[Diagnostic] = []
         ranges = [(name, size.whole_at(sizes), span) for name, size, span in stage.ranges]
         self.extent = {name: size for name, size, _ in ranges}
+        self.rounds = {name for name, count, _ in stage.ranges if rounds_of(count)}
         self.splits = self.split_indices()
         self.axes: list[Axis] = []
         self.places: dict[str, AxisSum] = {}
@@ -402,6 +404,7 @@ class _Lowering:
             sums.append(self.sum_of(place))
             first, last = sums[-1].span(lambda axis: self.axes[axis].size - 1)
             leaves |= first < 0 or last >= size  # at points of the last group that the index does not have
+            leaves |= fill is not None and not self.rounds.isdisjoint(index.names)  # in the last round of other sizes
         del span
         return Access(self.region[array.name], tuple(sums), (fill or 0.0) if leaves else None)
 

@@ -4,7 +4,12 @@
                                                 C[m, n] = f(sum(C_parts[part, m, n], over=part))
 
 The parts are made by as many more blocks. Sums, products, maxima and minima are taken apart alike. Where the parts do not divide
-the index, the second stage joins the elements behind the last part, too. A value that is made of a reduction and that is used
+the index, the second stage joins the elements behind the last part, too. Of a size that is known at run time there are as many parts
+for all values, and the rounds in which they are made are counted then; beyond the end nothing is added:
+
+    C_parts[part, m, n] = sum(e[m, n, (round * PARTS + part) * K + k], over=(round, k))
+
+A value that is made of a reduction and that is used
 along the index again (a mean, of which the variance is made) is stored by a stage of its own: one stage for each pass.
 
 Goal: all reductions over indices of one size. Non-goals: divided indices, gathers, arrays that are read and written. Whether the
@@ -18,11 +23,12 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING, Unpack
 
-from warploom.core import NOWHERE, Diagnostic, Span, UserError
+from warploom.core import NOWHERE, Diagnostic, Span, UserError, i32
 from warploom.core.linear import Linear, variable
 from warploom.core.polynomials import Polynomial, number, size
-from warploom.schedule.backbone import Operator, Program, Role, Tiles, no_tiles
-from warploom.schedule.frontend.sizes import is_quotient, names_of
+from warploom.schedule.backbone import Operator, Program, Role, Tiles, identity_of, no_tiles
+from warploom.schedule.frontend.arithmetic import as_type
+from warploom.schedule.frontend.sizes import is_quotient, names_of, rounds
 from warploom.schedule.frontend.tree import (
     Apply,
     ArrayParameter,
@@ -185,7 +191,13 @@ def _is_of_matrices(total: Reduction, values: Mapping[str, Expression]) -> bool:
 def in_parts(tree: TensorTree, found: Parted, parts: int, length: int, rest: int) -> TensorTree:
     """The function with the reductions over `found.size` in parts of `length` elements, `rest` behind the last part. Its size
     of that name is `length`."""
-    return _Cutting(tree, found, parts, length, rest).tree
+    return _Cutting(tree, found, parts, length, rest, has_rounds=False).tree
+
+
+def in_rounds(tree: TensorTree, found: Parted, parts: int, tile: int) -> TensorTree:
+    """The function with the reductions over `found.size`, whatever that is, in parts that each take every so many tiles of `tile`
+    elements."""
+    return _Cutting(tree, found, parts, tile, 0, has_rounds=True).tree
 
 
 @dataclass(slots=True)
@@ -198,14 +210,14 @@ class _Made:
 
 
 class _Cutting:
-    def __init__(self, tree: TensorTree, found: Parted, parts: int, length: int, rest: int) -> None:
-        self.size, self.parts, self.length, self.rest = found.size, parts, length, rest
+    def __init__(self, tree: TensorTree, found: Parted, parts: int, length: int, rest: int, *, has_rounds: bool) -> None:
+        self.size, self.parts, self.length, self.rest, self.has_rounds = found.size, parts, length, rest, has_rounds
         self.is_first = found.is_product or found.is_across
         """Whether results of one part lie together, not the parts of one result."""
-        self.whole = size(found.size).scaled(parts).plus(number(rest))
+        self.whole = size(found.size) if has_rounds else size(found.size).scaled(parts).plus(number(rest))
         self.arrays = {a.name: replace(a, shape=tuple(map(self.counted, a.shape))) for a in tree.arrays}
         self.taken = {*tree.parameters, *tree.sizes, *(name for stage in tree.stages for name, _, _ in stage.ranges)}
-        self.part, self.behind = self.free("part"), self.free("behind")
+        self.part, self.behind, self.round = self.free("part"), self.free("behind"), self.free("round")
         self.stages: list[Stage] = []
         self.made: list[_Made] = []
         self.between: list[tuple[str, ArrayParameter]] = []
@@ -236,7 +248,8 @@ class _Cutting:
 
     def cut(self, stage: Stage) -> None:
         self.stage = stage
-        self.ranges = {index: (self.counted(count), span) for index, count, span in stage.ranges}
+        self.ranges = {self.round: (rounds(self.size, self.parts * self.length), NOWHERE)} if self.has_rounds else {}
+        self.ranges |= {index: (self.counted(count), span) for index, count, span in stage.ranges}
         self.long = {index for index, count, _ in stage.ranges if count == size(self.size)}
         self.values: dict[str, Expression] = {}
         self.stored: dict[Expression, Read] = {}
@@ -332,7 +345,12 @@ class _Cutting:
         indices = (self.part, *kept) if self.is_first else (*kept, self.part)
         counts = {**{i: self.ranges[i][0] for i in kept}, self.part: number(self.parts)}
         array = self.array(f"{name}_parts", total, tuple(counts[i] for i in indices), total.span)
-        part = _moved(total, index, variable(self.part).scaled(self.length).plus(variable(index)))
+        place = variable(self.part).scaled(self.length).plus(variable(index))
+        if self.has_rounds:
+            place = place.plus(variable(self.round), self.parts * self.length)
+            part = self.up_to_the_end(_moved(total, index, place), place)
+        else:
+            part = _moved(total, index, place)
         self.of_parts(Store(array, indices, part, total.span), index)
         places = tuple(IndexSum(variable(i), total.span) for i in indices)
         found = replace(total, operand=Read(array, places, None, total.span), over=(self.part,))
@@ -341,6 +359,42 @@ class _Cutting:
         last = _moved(total, index, variable(self.behind).plus(Linear((), self.parts * self.length)))
         over = tuple(self.behind if i == index else i for i in total.over)
         return Apply(total.operator, (found, replace(last, over=over)), total.dtype, total.span)
+
+    def up_to_the_end(self, total: Reduction, place: Linear[str]) -> Reduction:
+        """The reduction over the rounds, too, to which places beyond the end add nothing."""
+        neutral = identity_of(total.operator, total.dtype)
+        is_filled = self.is_neutral_beyond(total.operand, place, total.operator)
+
+        def padded(expression: Expression) -> Expression:
+            match expression:
+                case Read(indices=indices, fill=None) if any(self.round in at.names for at in indices):
+                    return replace(expression, fill=float(neutral) if is_filled else 0.0)
+                case _:
+                    return expression
+
+        operand = _mapped(total.operand, padded)
+        if not is_filled:
+            at = IndexValue(IndexSum(place, total.span), i32)
+            mask = Apply(Operator.LESS, (at, SizeValue(size(self.size))), i32, total.span)
+            operands = (as_type(mask, total.dtype), operand, Number(neutral))
+            operand = Apply(Operator.SELECT, operands, total.dtype, total.span)
+        return replace(total, operand=operand, over=(self.round, *total.over))
+
+    def is_neutral_beyond(self, expression: Expression, place: Linear[str], operator: Operator) -> bool:
+        """Whether it adds nothing where reads beyond the end of an array give what adds nothing."""
+        match expression:
+            case Read(array=array, indices=indices, fill=None) if array.dtype.is_float or operator is Operator.ADD:
+                for at, count in zip(indices, array.shape, strict=True):
+                    beside = at.sum.plus(place, -1)
+                    if not beside.terms and count == size(self.size).plus(at.sizes).plus(number(beside.constant)):
+                        return True
+                return False
+            case Apply(operator=Operator.CAST, operands=(operand,)) if operator is Operator.ADD:
+                return self.is_neutral_beyond(operand, place, operator)
+            case Apply(operator=Operator.ADD | Operator.SUB | Operator.MUL, operands=operands) if operator is Operator.ADD:
+                return all(self.is_neutral_beyond(o, place, operator) for o in operands)
+            case _:
+                return False
 
     def of_parts(self, store: Store, index: str) -> None:
         """A stage that makes parts, or another store in an earlier one that passes over the same elements."""
@@ -355,7 +409,7 @@ class _Cutting:
                 self.stages[made.number] = replace(earlier, stores=(*earlier.stores, store))
                 return
         self.made.append(_Made(len(self.stages), ranges))
-        self.add((store,), {index: (size(self.size), store.span)})
+        self.add((store,), {index: (number(self.length) if self.has_rounds else size(self.size), store.span)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,6 +424,8 @@ class PartedFunction:
     """Name of the size."""
     rest: int = 0
     """Elements behind the last part."""
+    tile: int = 0
+    """Elements of a part in each round, where the size is known at run time; 0: it is not."""
 
     @property
     def name(self) -> str:
@@ -399,9 +455,26 @@ class PartedFunction:
     ) -> Program:  # fmt: skip
         """The kernels, options as of `TensorFunction.program`. `arguments` are the arrays of the function, and what kernels write
         for later ones. UserError as there, and SIZES where there are no such parts."""
+        if self.tile:
+            return self._in_rounds.program(sizes, tiles, **options)
         inner = self.inner(sizes)
         tree = in_parts(self.whole.tree, self.found, self.parts, inner[self.size], self.rest)
         return replace(self.whole, tree=tree).program(inner, tiles, **options)
+
+    @property
+    def part_and_round(self) -> tuple[str, str]:
+        """Names of the index of the parts, and of that of their rounds."""
+        cutting = _Cutting(self.whole.tree, self.found, self.parts, self.tile, 0, has_rounds=True)
+        return cutting.part, cutting.round
+
+    @property
+    def _in_rounds(self) -> TensorFunction:
+        return replace(self.whole, tree=in_rounds(self.whole.tree, self.found, self.parts, self.tile))
+
+    def at_run_time(self, program: Program, multiples: Mapping[str, int], *, has_strides: bool = False) -> Program:
+        """As `TensorFunction.at_run_time`, with the size of the parts among these."""
+        assert bool(self.tile) == (self.size in multiples), "rounds are of a size that is known at run time"
+        return self._in_rounds.at_run_time(program, multiples, has_strides=has_strides) if self.tile else program
 
 
 def _reduced_names(store: Store) -> tuple[set[str], set[str]]:

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from warploom.core import Diagnostic, DType, Span, UserError
+from warploom.core import Diagnostic, DType, Span, UserError, i32
 from warploom.core.polynomials import Polynomial, size
 from warploom.schedule.backbone import (
+    MOST_AT_RUN_TIME,
     MOST_BESIDE_SIZE,
     Axis,
     Constant,
@@ -21,8 +22,8 @@ from warploom.schedule.backbone import (
     Region,
     RunTimeSize,
 )
-from warploom.schedule.frontend.arithmetic import sizes_of_number, sum_of_sizes
-from warploom.schedule.frontend.sizes import Sizes, names_of
+from warploom.schedule.frontend.arithmetic import fits, sizes_of_number, sum_of_sizes
+from warploom.schedule.frontend.sizes import Sizes, names_of, rounds_of
 from warploom.schedule.frontend.tree import (
     Apply,
     Expression,
@@ -102,11 +103,32 @@ class _Lengths:
         more = self.known(count.plus(size(names[0]), -1)) if len(names) == 1 else None
         return None if more is None or abs(more) > MOST_BESIDE_SIZE else replace(self.sizes[names[0]], more=more)
 
+    def iterations(self, count: Polynomial) -> RunTimeSize | None:
+        """The same of indices, which may also run over the rounds of parts."""
+        match rounds_of(count):
+            case name, per if name in self.sizes and per <= MOST_AT_RUN_TIME // 2:
+                return replace(self.sizes[name], per=per)
+            case _:
+                return self.of(count)
+
     def known(self, count: Polynomial) -> int | None:
         """The value where it depends on no size known at run time; None where it does, or cannot be told."""
         if not self.sizes.keys().isdisjoint(names_of(count)) or not self.values.keys() >= {*names_of(count)}:
             return None
         return count.whole_at(self.values)
+
+    def is_number(self, value: IndexValue, ranges: Mapping[str, Polynomial]) -> bool:
+        """Whether kernels may use an index as a number: of 32 bits, which hold it at all sizes; open ones over rounds of parts."""
+        if value.dtype != i32 or value.index.digits or self.known(value.index.sizes) is None:
+            return False
+        low = high = value.index.sum.constant + (self.known(value.index.sizes) or 0)
+        for atom, coefficient in value.index.sum.terms:
+            length = self.iterations(ranges[atom])
+            most = self.known(ranges[atom]) if length is None else length.most if length.per > 1 else None
+            if most is None:
+                return False
+            low, high = low + min(0, coefficient * (most - 1)), high + max(0, coefficient * (most - 1))
+        return fits(low, i32) and fits(high, i32)
 
     def region(self, region: Region) -> Region:
         found = [self.of(count) for count in self.arrays[region.name].shape]
@@ -130,6 +152,8 @@ class _Lengths:
         array, beside = self.of(length), self.known(index.sizes)
         if array is None or beside is None or index.digits or len(over) > 1:
             return False
+        if over and rounds_of(ranges[over[0]]):
+            return fill is not None
         low = high = index.sum.constant + beside
         for atom, coefficient in index.sum.terms:
             if atom in over:
@@ -148,7 +172,7 @@ class _Lengths:
 
 def _axis(axis: Axis, stage: Stage, lengths: _Lengths) -> Axis:
     found = next((count for name, count, _ in stage.ranges if name == axis.name), None)
-    return replace(axis, run_time=None if found is None else lengths.of(found))
+    return replace(axis, run_time=None if found is None else lengths.iterations(found))
 
 
 def _extent(extent: Extent, axes: tuple[Axis, ...]) -> Extent:
@@ -186,7 +210,7 @@ def _in_the_way(
             if name not in names_of(count):
                 continue
             is_run |= index in kept
-            if lengths.of(count) is None:
+            if lengths.iterations(count) is None:
                 told = f"expected an index of {name} values, which is known at run time, or a number more or less"
                 yield span, f"{told}, got {count} of {index}"
             elif index not in kept:
@@ -200,10 +224,9 @@ def _in_the_way(
                         told = f"expected {name}, which is known at run time, or a sum of it and a number, as a number"
                         yield place, f"{told}, got {'another one' if found is None else found}"
                 case IndexValue(index=index) if own & {*index.names} or name in names_of(index.sizes):
-                    yield (
-                        index.span,
-                        f"expected {name}, which is known at run time, in no value, got an index over it as a number",
-                    )
+                    if not lengths.is_number(expression, ranges):
+                        told = f"expected {name}, which is known at run time, in no value, got an index over it as a number"
+                        yield index.span, told
                 case Read(array=array, indices=indices, fill=fill, span=span):
                     is_of = any(own & {*i.names} or name in names_of(n) for i, n in zip(indices, array.shape, strict=True))
                     if any(name in names_of(index.sizes) for index in indices):

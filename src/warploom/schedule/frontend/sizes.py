@@ -57,6 +57,22 @@ def quotient(numerator: Polynomial, divisor: int) -> Polynomial:
     return polynomials.size(f"({f'({text})' if ' ' in text else text} // {divisor})")
 
 
+def rounds(name: str, per: int) -> Polynomial:
+    """A size over a number, rounded up."""
+    return quotient(polynomials.size(name).plus(polynomials.number(per - 1)), per)
+
+
+def rounds_of(count: Polynomial) -> tuple[str, int] | None:
+    """The size and the number of which `rounds` makes this count; None for others."""
+    if len(count.names) != 1 or not _is_quotient(count.names[0]):
+        return None
+    match ast.parse(count.names[0], mode="eval").body:
+        case ast.BinOp(left=ast.BinOp(left=ast.Name(id=name)), right=ast.Constant(value=int(per))) if count == rounds(name, per):
+            return name, per
+        case _:
+            return None
+
+
 def names_of(size: Polynomial) -> tuple[str, ...]:
     """Names of the sizes on which the value depends, those inside of quotients among them, in order of appearance."""
     return tuple(dict.fromkeys(name for atom in size.names for name in _names(atom)))

@@ -13,7 +13,7 @@ import numpy as np
 
 from warploom.core import UserError
 from warploom.gpu import toolchain_available
-from warploom.schedule.backbone import Content, Program
+from warploom.schedule.backbone import Content, Program, at_sizes
 from warploom.schedule.cpu import Build, c_program, compile_nest, plain_nest
 from warploom.schedule.cuda import CudaKernel, Options, cuda_kernel, cuda_program, interpret_all
 from warploom.schedule.nest import Nest, loops
@@ -28,7 +28,15 @@ from warploom.tools.explore.in_parts import InParts
 from warploom.tools.explore.options import PROVED_S, Function, KernelOptions, points_of, sizes_of
 from warploom.tools.explore.proof import Proof, proof_of
 from warploom.tools.explore.run_time import at_values, tried
-from warploom.tools.explore.shortened import NO_MASK, may_show_masks, nests_at, program_at, shortened, shows_masks
+from warploom.tools.explore.shortened import (
+    NO_MASK,
+    at_small_sizes,
+    may_show_masks,
+    nests_at,
+    program_at,
+    shortened,
+    shows_masks,
+)
 
 LONGEST_S = 600.0
 """Most seconds of a check, where no budget says."""
@@ -171,17 +179,17 @@ def check_cpu(
     if sizes is None or found.verdict != "tested":
         return found
     if _LEAST_SETS * seconds_of(program) <= FURTHER_S:
-        return _on_further(found, function, sizes, program, nests, seed, run, first=data.content)
+        return _on_further(found, function, program, program, nests, seed, run, first=data.content)
     with suppress(UserError, OutOfTimeError):
         for at, kernels, others in (_plain_ones(function) if small is None else small)():
-            return _on_further(found, function, at, kernels, others, seed, run)
+            return _on_further(found, function, kernels, kernels, others, seed, run)
     return found
 
 
 def _on_further(
     found: Checked,
     function: Function,
-    sizes: Mapping[str, int],
+    whole: Program,
     program: Program,
     nests: Sequence[Nest],
     seed: int,
@@ -190,8 +198,8 @@ def _on_further(
     first: Content | None = None,
     effort: Effort | None = None,
 ) -> Checked:
-    """The findings, with data sets of further kinds (`further_data`); those that the time ends are left."""
-    whole = function.whole_at(sizes) if isinstance(function, InParts) else program
+    """The findings, with data sets of further kinds (`further_data`); those that the time ends are left. `whole`: the program as
+    the function says it."""
     kernel = kernel_of(function)
     try:
         for data in further_data(whole, seed, {} if kernel is None else kernel.parameters, first, effort):
@@ -248,12 +256,15 @@ def at_several(
     run: Run,
     *,
     is_interpreted: bool = False,
+    whole: Program | None = None,
 ) -> Checked:
-    """Kernels of run-time sizes at several of their values: one data set at each, then further ones.
+    """Kernels of run-time sizes at several of their values: one data set at each, then further ones. `whole`: the program as the
+    function says it; None: as it is.
 
     Where the time ends, the values stay that were compared, if a whole tile and a ragged one are among them: the first ones.
     """
-    text, whole = printed(nests), Checked("tested", 0)
+    text, total = printed(nests), Checked("tested", 0)
+    said = program if whole is None else whole
     done: list[tuple[Mapping[str, int], Program, Sequence[Nest], Content]] = []
     wanted = [*tried(nests)]
     for chosen in wanted:
@@ -263,7 +274,7 @@ def at_several(
         if printed(others) != text:
             return Checked("refuted", 0, f"expected one text for all sizes, got another one for {_named(chosen)}")
         try:
-            data = data_for(at, kernel_of(function) if all(chosen.values()) else None, seed)
+            data = data_for(at_sizes(said, chosen), kernel_of(function) if all(chosen.values()) else None, seed)
             found = _compared_at(at, others, data, run)
         except OutOfTimeError:
             if [values for values, *_ in done[:2]] != wanted[:2]:
@@ -272,15 +283,15 @@ def at_several(
         if found.verdict != "tested":
             return replace(found, reason=f"at {_named(chosen)}: {found.reason}")
         done.append((chosen, at, others, data.content))
-        whole = whole.beside(found)
+        total = total.beside(found)
     if not done:
         return Checked("unchecked", 0, "every size is too large to test")
     for n, (chosen, at, others, first) in enumerate(done):
         effort = _interpreting(at, 1, n) if is_interpreted else Effort(FURTHER_S / len(done))
-        whole = _on_further(whole, function, chosen, at, others, seed, run, first=first, effort=effort)
-        if whole.verdict != "tested":
-            return replace(whole, reason=f"at {_named(chosen)}: {whole.reason}")
-    return replace(whole, values=tuple(sorted((values for values, *_ in done), key=lambda chosen: (*chosen.values(),))))
+        total = _on_further(total, function, at_sizes(said, chosen), at, others, seed, run, first=first, effort=effort)
+        if total.verdict != "tested":
+            return replace(total, reason=f"at {_named(chosen)}: {total.reason}")
+    return replace(total, values=tuple(sorted((values for values, *_ in done), key=lambda chosen: (*chosen.values(),))))
 
 
 def _compared_at(program: Program, nests: Sequence[Nest], data: Data, run: Run) -> Checked:
@@ -318,7 +329,8 @@ _INTERPRETED_POINT_S = 3e-8
 SMALL = 1 << 26
 """Points of instructions that the PTX interpreter is given at most: about 2 CPU-seconds of products of matrices."""
 SHORTEST = ((2, 3), (2, 2), (2, 1), (1, 2), (1, 1), (3, 3))
-"""Iterations that are tried for an outermost block loop and for an outermost sequential loop."""
+"""Iterations that are tried for an outermost block loop and for an outermost sequential loop; the first rounds are as many as
+the largest of the values has at which kernels of sizes known at run time are tested."""
 MORE_ROWS = ((4, 3), (8, 3), (16, 3))
 """The same of kernels with a mask, which a few rows may not show."""
 
@@ -338,10 +350,13 @@ def check_cuda(
         return Checked("unchecked", 0, "the extra `cuda` is not installed")
     reason = "every size is too large for the PTX interpreter"
     whole = [i.nest for i in implementations]
-    for blocks, rounds in (*SHORTEST, *(MORE_ROWS if any(x.only for nest in whole for x in loops(nest.body)) else ())):
+    ways = (*SHORTEST, *(MORE_ROWS if any(x.only for nest in whole for x in loops(nest.body)) else ()))
+    has_rounds = isinstance(function, InParts) and function.tile > 0
+    for has_all_parts, (blocks, rounds) in (*((True, way) for way in SHORTEST[:1] if has_rounds), *((False, w) for w in ways)):
         sizes_of = [shortened(stage, i, blocks, rounds) for stage, i in zip(program.stages, implementations, strict=True)]
         try:
-            small, kernels = program_at(function, sizes, program, sizes_of)
+            fewer, small = at_small_sizes(function, sizes, program, sizes_of, has_all_parts=has_all_parts)
+            small, kernels = program_at(function, sizes, program, sizes_of, has_all_parts=has_all_parts)
             if points_of(kernels) > SMALL:
                 continue
             nests = nests_at(kernels, implementations, target) if may_show_masks(whole, kernels) else None
@@ -353,7 +368,10 @@ def check_cuda(
             continue
         at_run_time = {size.name for nest in nests for size, _ in nest.run_time}
         found = _interpreted(function, small, kernels, nests, target, seed)
-        return replace(found, sizes={name: n for name, n in small.items() if name not in at_run_time} or None)
+        told = {name: n for name, n in small.items() if name not in at_run_time}
+        if has_rounds and isinstance(fewer, InParts) and fewer != function:
+            told |= {f"parts of {fewer.size}": fewer.parts, f"tile of {fewer.size}": fewer.tile}
+        return replace(found, sizes=told or None)
     if points_of(program) <= SMALL:
         return _interpreted(function, sizes, program, [i.nest for i in implementations], target, seed)
     return Checked("unchecked", 0, reason, has_no_size=True)
@@ -376,8 +394,15 @@ def _interpreted(
         return f"the PTX interpreter found: {outcome.findings[0]}" if outcome.findings else outcome.arrays
 
     if any(nest.run_time for nest in nests):
-        return at_several(function, program, nests, seed, lambda others: cuda_program(printed(others)), run, is_interpreted=True)
+        opened = {size.name: size.multiple for nest in nests for size, _ in nest.run_time}
+        whole = function.whole_at_run_time(sizes, opened) if isinstance(function, InParts) else program
+
+        def text_of(others: Sequence[Nest]) -> str:
+            return cuda_program(printed(others))
+
+        return at_several(function, program, nests, seed, text_of, run, is_interpreted=True, whole=whole)
     data = data_of(function, program, sizes, seed)
     found = _compared_at(program, nests, data, run)
     effort = _interpreting(program, _MOST_LAUNCHES)
-    return _on_further(found, function, sizes, program, nests, seed, run, first=data.content, effort=effort)
+    whole = function.whole_at(sizes) if isinstance(function, InParts) else program
+    return _on_further(found, function, whole, program, nests, seed, run, first=data.content, effort=effort)

@@ -26,6 +26,8 @@ _MOST_BEHIND = 4096
 """Elements behind the last part that the block which puts the parts together takes on, too."""
 _ACROSS = 64
 """Results next to each other that a block makes together."""
+_ROUNDS = 2
+"""Rounds of a part whose length is known at run time, at the size that is searched for, at least."""
 _FEWEST_WAYS = 4
 """Fewer parts than these would fill a GPU: there are enough results."""
 
@@ -76,8 +78,15 @@ def parting_of(function: Function, options: KernelOptions) -> Parting:
         names = {stage for choice in fixed for stage, slash, _ in [choice.partition("/")] if slash}
         is_in_parts = not names <= set(_tensor(function).stage_names)
         wanted = tuple(parts for parts in wanted if (parts > 1) == is_in_parts) or wanted
-    functions = {parts: offer.of(function, parts) for parts in wanted}
-    return Parting(offer.name, {parts: Variant(own, program_of(own, options), fixed) for parts, own in functions.items()})
+    variants: dict[int, Variant] = {}
+    for parts in wanted:
+        own = offer.of(function, parts)
+        try:
+            variants[parts] = Variant(own, program_of(own, options), fixed)
+        except UserError as error:
+            if parts == 1 or offer.name in options.fixed or error.diagnostics[0].code != "RUN_TIME_SIZE":
+                raise
+    return Parting(offer.name, variants)
 
 
 def _in_passes(function: Function, options: KernelOptions) -> Parting:
@@ -140,17 +149,19 @@ class _Offer:
     """Most parts that may be asked for."""
     values: tuple[int, ...]
     """Numbers of parts in the order in which they are tried."""
+    tile: int = 0
+    """Elements of a part in each round, where the size is known at run time; 0: it is not."""
 
     @property
     def name(self) -> str:
         return f"parts({self.found.index})"
 
     def of(self, function: TensorKernel | TensorFunction, parts: int) -> Function:
-        return function if parts == 1 else InParts(function, parts, self.found.size, self.rest(parts))
+        return function if parts == 1 else InParts(function, parts, self.found.size, self.rest(parts), self.tile)
 
     def rest(self, parts: int) -> int:
         """Elements behind the last part."""
-        return 0 if self.found.is_product else _rest(self.length, parts, self.unit)
+        return 0 if self.found.is_product or self.tile else _rest(self.length, parts, self.unit)
 
     def read(self, text: str) -> int | None:
         """The number of parts that the text says; None where there are none such."""
@@ -174,10 +185,16 @@ def _rest(length: int, parts: int, unit: int) -> int:
 
 def _offer(function: Function, options: KernelOptions) -> _Offer | None:
     """None for functions without the decision."""
-    if options.target.kind != "cuda" or options.features is not None or options.run_time or isinstance(function, InParts):
+    if options.target.kind != "cuda" or options.features is not None or isinstance(function, InParts):
         return None
     sizes = sizes_of(function, options.sizes, options.run_time)
-    offers = [_offer_of(found, sizes, options) for found in parted_sums(_tensor(function).tree)]
+    if options.run_time:
+        try:
+            function.at_run_time(function.program(sizes), options.run_time, has_strides=True)
+        except UserError:  # the function as it stands says why
+            return None
+    every = [found for found in parted_sums(_tensor(function).tree) if not options.run_time or found.size in options.run_time]
+    offers = [_offer_of(found, sizes, options) for found in every]
     return max((offer for offer in offers if len(offer.values) > 1), key=lambda offer: offer.length, default=None)
 
 
@@ -187,6 +204,8 @@ def _tensor(function: TensorKernel | TensorFunction) -> TensorFunction:
 
 def _offer_of(found: Parted, sizes: Mapping[str, int], options: KernelOptions) -> _Offer:
     length = sizes[found.size]
+    if found.is_product and options.run_time:
+        return _Offer(found, length, 1, 1, (1,))
     if found.is_product:
         values = tuple(n for n in _powers() if length % n == 0 and (n == 1 or length // n >= LEAST))
         return _Offer(found, length, 1, MOST, values)
@@ -197,6 +216,11 @@ def _offer_of(found: Parted, sizes: Mapping[str, int], options: KernelOptions) -
     wanted = _BLOCKS * int(options.target.rates.cores) // -(-results // (_ACROSS if found.is_across else 1))
     if wanted < _FEWEST_WAYS:
         return _Offer(found, length, unit, most, (1,))
+    if options.run_time:
+        tile = max(1, unit // (_ACROSS if found.is_across else 1))
+        most = length // (_ROUNDS * tile)
+        ways = [n for n in (min(wanted, most), wanted // 4, wanted * 4) if 2 <= n <= most]
+        return _Offer(found, length, unit, most, tuple(dict.fromkeys((*ways[:1], 1, *ways[1:]))), tile)
     wanted = min(wanted, length * others // _LONG, length // 2)
     ways = [n for n in (wanted, wanted // 4, wanted * 4) if 2 <= n <= length * others // _LONG]
     tried = [_near(length, n, unit) for n in ways]

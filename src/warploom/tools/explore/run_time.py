@@ -80,7 +80,7 @@ def tried(nests: Sequence[Nest]) -> Iterator[dict[str, int]]:
         if loop.trips is not None:
             length = loop.trips.size
             own = tiles.setdefault(length.name, {})
-            own[length.more] = max(loop.trips.per, own.get(length.more, 1))
+            own[length.more] = max(loop.trips.per * length.per, own.get(length.more, 1))
             steps[length.name] = length.multiple
     for length in (length for nest in nests for length in _lengths(nest)):
         least[length.name] = max(-length.more, least.get(length.name, 0))

@@ -84,14 +84,19 @@ def kinds_of(stage: Backbone, implementation: Implementation[Candidate], extent:
 
 
 def program_at(
-    function: Function, sizes: Mapping[str, int], program: Program, sizes_of: Sequence[Sequence[int]]
+    function: Function,
+    sizes: Mapping[str, int],
+    program: Program,
+    sizes_of: Sequence[Sequence[int]],
+    *,
+    has_all_parts: bool = False,
 ) -> tuple[dict[str, int], Program]:
     """The sizes of the arrays at which the extents have these sizes, and the program there, with these tiles and no others; what
-    is made in parts is made in fewer of them.
+    is made in parts is made in fewer of them. has_all_parts: in as many, where these have rounds.
 
     UserError where the function has no such program.
     """
-    function, small = _at_small_sizes(function, sizes, program, sizes_of)
+    function, small = at_small_sizes(function, sizes, program, sizes_of, has_all_parts=has_all_parts)
     multiples = {size.name: size.multiple for stage in program.stages for size in run_time_sizes(stage)}
     found = function.at_run_time(function.program(small, tiles_of(program, sizes_of)), multiples, has_strides=True)
     if len(found.stages) > len(program.stages):
@@ -102,15 +107,52 @@ def program_at(
     return small, replace(found, stages=stages)
 
 
-def _at_small_sizes(
-    function: Function, sizes: Mapping[str, int], program: Program, sizes_of: Sequence[Sequence[int]]
+def at_small_sizes(
+    function: Function,
+    sizes: Mapping[str, int],
+    program: Program,
+    sizes_of: Sequence[Sequence[int]],
+    *,
+    has_all_parts: bool = False,
 ) -> tuple[Function, dict[str, int]]:
+    """The function, or the same in fewer parts, and sizes; as of `program_at`."""
     if not isinstance(function, InParts):
         return function, small_sizes(sizes, program, sizes_of)
+    if function.tile:
+        return _in_fewer_rounds(function, sizes, program, sizes_of, has_all_parts=has_all_parts)
     parts = f"parts of {function.size}"  # no name of a size
     found = small_sizes({**function.parted.inner(sizes), parts: function.parts}, program, sizes_of)
     fewer = replace(function, parts=max(2, found.pop(parts)))
     return fewer, fewer.parted.outer(found)
+
+
+def _in_fewer_rounds(
+    function: InParts,
+    sizes: Mapping[str, int],
+    program: Program,
+    sizes_of: Sequence[Sequence[int]],
+    *,
+    has_all_parts: bool,
+) -> tuple[Function, dict[str, int]]:
+    """Fewer parts, tiles and rounds; the last round ends as it does, but for what the class of sizes asks."""
+    found = small_sizes({name: value for name, value in sizes.items() if name != function.size}, program, sizes_of)
+    part, round_ = function.parted.part_and_round
+    parts, tile, rounds = 2, 1, 1
+    for stage, own in zip(program.stages, sizes_of, strict=True):
+        has_rounds = any(axis.name == round_ for axis in stage.axes)
+        for number, axis in enumerate(stage.axes):
+            size = _small_size(stage, own, number)
+            if axis.name == part:
+                parts = max(parts, size)
+            elif axis.name == round_:
+                rounds = max(rounds, size)
+            elif has_rounds and axis.size == function.tile:
+                tile = max(tile, size)
+    fewer = function if has_all_parts else replace(function, parts=parts, tile=tile)
+    parts, tile = fewer.parts, fewer.tile
+    multiple = next(s.multiple for stage in program.stages for s in run_time_sizes(stage) if s.name == function.size)
+    length = max(1, parts * tile * rounds - -sizes[function.size] % (parts * tile))
+    return fewer, {**found, function.size: -(-length // multiple) * multiple}
 
 
 def _like(stage: Backbone, whole: Backbone, sizes: Sequence[int]) -> Backbone:
@@ -162,12 +204,16 @@ def small_sizes(sizes: Mapping[str, int], program: Program, sizes_of: Sequence[S
             found, stage = _of_whole_axis(stage, stage.rewritten, found), stage.plain
         for number, axis in enumerate(stage.axes):
             names = [axis.name] if sizes.get(axis.name) == axis.size else [n for n, v in sizes.items() if v == axis.size]
-            tiles = prod(found[n] for n, e in enumerate(stage.extents) if e.axis == number and e.level)
-            outermost = next(found[n] for n, e in enumerate(stage.extents) if e.axis == number and e.level == 0)
-            rest = -axis.size % tiles
             for name in names:
-                wanted[name] = max(wanted.get(name, 1), max(1, outermost * tiles - rest))
+                wanted[name] = max(wanted.get(name, 1), _small_size(stage, found, number))
     return {name: min(value, wanted.get(name, value)) for name, value in sizes.items()}
+
+
+def _small_size(stage: Backbone, sizes: Sequence[int], axis: int) -> int:
+    """Iterations of an axis whose extents have these sizes, where it ends as it does now."""
+    tiles = prod(sizes[n] for n, e in enumerate(stage.extents) if e.axis == axis and e.level)
+    outermost = next(sizes[n] for n, e in enumerate(stage.extents) if e.axis == axis and e.level == 0)
+    return max(1, outermost * tiles - -stage.axes[axis].size % tiles)
 
 
 def _of_whole_axis(stage: Backbone, rewritten: Rewritten, sizes: Sequence[int]) -> list[int]:

@@ -109,7 +109,7 @@ class Summed:
 def require_whole(stage: Backbone) -> None:
     """NotAlikeError for an axis of more or fewer iterations than its size says, and for a size that is used as a number."""
     for axis in stage.axes:
-        if axis.run_time is not None and axis.run_time.more:
+        if axis.run_time is not None and axis.run_time != axis.run_time.alone:
             raise NotAlikeError(f"expected as many iterations of {axis.name} as its size, got {axis.run_time.text}")
     if numbers := numbers_at_run_time(stage):
         raise NotAlikeError(f"expected no size as a number, got {numbers[0].run_time.text if numbers[0].run_time else ''}")

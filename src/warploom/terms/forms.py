@@ -12,14 +12,15 @@ monomials.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import Any, TypeAlias
 
 from warploom.core import WarploomError
 from warploom.terms.term import Number, Term
-from warploom.terms.text import number_text
+from warploom.terms.text import number_text, term_text
 
 Monomial: TypeAlias = tuple[Term, ...]
 Polynomial: TypeAlias = dict[Monomial, int | Fraction]
@@ -28,6 +29,9 @@ Clauses: TypeAlias = dict[frozenset[Term], Number | None]
 """Clause -> its constant operand of max; None without one."""
 Tropical: TypeAlias = dict[Monomial, Number]
 
+_DEEPEST = 1
+"""Forms around a form that is shown."""
+_MANY, _FEW = 64, 12
 LARGEST_FORM = 500_000
 """Monomials of one canonical form; products past it raise FormTooLargeError."""
 
@@ -148,24 +152,32 @@ def multiply_clauses(a: Clauses, b: Clauses) -> Clauses:
 # ---------------------------------------------------------------- text
 
 
-def form_text(form: NormalForm, most_items: int = 12) -> str:
-    """`form` as an expression, monomials in reading order, cut after `most_items`."""
+def form_text(form: NormalForm, most_items: int = 12, depth: int = 0) -> str:
+    """`form` as an expression, monomials in reading order, cut after `most_items`; forms deep inside of it are `...`.
+
+    depth: of the form in another one.
+    """
+    if depth > _DEEPEST:
+        return "..."
+    text = partial(_term_text, depth=depth)
     match form.kind:
         case "polynomial":
-            parts = [_polynomial_part(m, c) for m, c in form.items]
-            return _joined(parts, " + ", most_items).replace("+ -", "- ")
+            parts = [_polynomial_part(m, c, text) for m, c in _shown(form.items, depth)]
+            return _joined(parts, " + ", most_items, len(form.items)).replace("+ -", "- ")
         case "bits" | "or":
-            parts = [_product(m, " & ", None if c == form.ones and m else hex(c)) for m, c in form.items]
+            parts = [_product(m, " & ", None if c == form.ones and m else hex(c), text) for m, c in form.items]
             return _joined(parts, " ^ " if form.kind == "bits" else " | ", most_items)
         case "lattice":
-            parts = [_call("max", [*map(str, c), *([] if k is None else [number_text(k)])], most_items) for c, k in form.items]
+            parts = [
+                _call("max", [*(text(t) for t in c), *([] if k is None else [number_text(k)])], most_items) for c, k in form.items
+            ]
             return _call("min", parts, most_items)
         case "min +" | "max +":
-            parts = [_product(m, " + ", None if c == 0 else number_text(c)) for m, c in form.items]
+            parts = [_product(m, " + ", None if c == 0 else number_text(c), text) for m, c in form.items]
             return _call(form.kind[:3], parts, most_items)
         case _:
             op = form.kind.removeprefix("multiset ")
-            parts = [_factor_text(term) for term, n in form.items for _ in range(min(n, most_items + 1))]
+            parts = [_factor_text(term, text) for term, n in form.items for _ in range(min(n, most_items + 1))]
             return _call(op, parts, most_items) if op[0].isalpha() else _joined(parts, f" {op} ", most_items)
 
 
@@ -184,25 +196,35 @@ def _natural(text: str) -> list[tuple[int, int, str]]:
     return key
 
 
-def _polynomial_part(monomial: Monomial, coefficient: int | Fraction) -> str:
+def _polynomial_part(monomial: Monomial, coefficient: int | Fraction, text: Callable[[Term], str]) -> str:
     if not monomial:
         return number_text(coefficient)
     sign = "-" if coefficient < 0 else ""
     size = abs(coefficient)
-    return sign + _product(monomial, "*", None if size == 1 else number_text(size))
+    return sign + _product(monomial, "*", None if size == 1 else number_text(size), text)
 
 
-def _product(monomial: Monomial, op: str, factor: str | None) -> str:
-    texts = sorted((_factor_text(t) for t in monomial), key=_natural)
+def _product(monomial: Monomial, op: str, factor: str | None, text: Callable[[Term], str]) -> str:
+    texts = sorted((_factor_text(t, text) for t in monomial), key=_natural)
     return op.join(([factor] if factor else []) + texts) or "0"
 
 
-def _factor_text(term: Term) -> str:
-    return f"({term})" if term.op == "form" else str(term)
+def _factor_text(term: Term, text: Callable[[Term], str]) -> str:
+    return f"({text(term)})" if term.op == "form" else text(term)
 
 
-def _joined(parts: list[str], op: str, most_items: int) -> str:
-    cut = len(parts) - most_items
+def _term_text(term: Term, depth: int) -> str:
+    return term_text(term, of_form=partial(form_text, depth=depth + 1))
+
+
+def _shown(items: frozenset[tuple[Monomial, Any]], depth: int) -> Iterable[tuple[Monomial, Any]]:
+    """The monomials that may be shown: of many the oldest, since each text may be long."""
+    most = _FEW if depth else _MANY
+    return items if len(items) <= most else sorted(items, key=lambda item: [t.serial for t in item[0]])[:most]
+
+
+def _joined(parts: list[str], op: str, most_items: int, count: int | None = None) -> str:
+    cut = (len(parts) if count is None else count) - most_items
     return op.join(sorted(parts, key=_natural)[:most_items]) + (f"{op}... ({cut} more)" if cut > 0 else "")
 
 

@@ -76,7 +76,8 @@ class Translations:
         default_factory=dict[tuple[str, ...], list[tuple[int, int]]]
     )
     """By the arrays of the representatives' elements."""
-    _done: dict[tuple[Term, Triple], Term] = field(default_factory=dict[tuple[Term, Triple], Term])
+    _done: dict[Triple, dict[Term, Term]] = field(default_factory=dict["Triple", "dict[Term, Term]"])
+    """By the steps from the representative: its terms as they are there."""
     _sums: dict[Term, tuple[Term, int]] = field(default_factory=dict[Term, tuple[Term, int]])
     _implied: dict[int, dict[int, _Implied]] = field(default_factory=dict[int, dict[int, _Implied]])
     """By where an array begins and byte of it."""
@@ -209,8 +210,8 @@ class Translations:
 
     def translated(self, term: Term, thread: int) -> Term:
         """The representative's term as it is for the thread."""
-        key = (term, self._steps[thread])
-        if key not in self._done:
+        done = self._done.setdefault(self._steps[thread], {})
+        if term not in done:
 
             def leaf(old: Term) -> Term:
                 name, index, lanes = old.data
@@ -223,8 +224,8 @@ class Translations:
                     made = atom(name, (index[0] + self._far[name][thread], *index[1:]), lanes)
                 return self.data.made(made, self.data.kinds[old])
 
-            self._done[key] = rebuilt(term, leaf, self.data)
-        return self._done[key]
+            rebuilt(term, leaf, self.data, done)
+        return done[term]
 
     def with_sums_of_threads(self, sums: dict[Term, Term]) -> dict[Term, Term]:
         """The terms that each step of a loop adds, also to the sums of threads that were not run."""

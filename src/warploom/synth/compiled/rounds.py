@@ -243,7 +243,7 @@ class Rounds:
             return
         self._forget()
         after = _After(self.launch, steps, changes, general.begun, is_open=until is not None)
-        _restore(block, after.state(general.start, general.before, general.live, end))
+        _restore(block, after.state(general.start, general.live, end))
         self.repeats.append(Repeat(steps, after.sums, is_open=until is not None))
         self._watches[general.header].states.clear()
         self._watches[general.header].is_done = True
@@ -508,9 +508,7 @@ class _Check:
             return False
         if is_register and start in self._begun:
             return self.ends.setdefault(start, end) is end
-        if start not in self._advanced:
-            self._advanced[start] = advanced(start, 1, self.launch, is_general=True)
-        return end is self._advanced[start]
+        return end is advanced(start, 1, self.launch, self._advanced, is_general=True)
 
 
 class _After:
@@ -529,21 +527,14 @@ class _After:
         self._at_end: dict[Term, Term] = {}
         self._handed_on: dict[Term, Term] = {}
 
-    def state(self, start: _State, before: _State, live: frozenset[str], end: _State) -> _State:
+    def state(self, start: _State, live: frozenset[str], end: _State) -> _State:
         routine = self.launch.routine
         registers: dict[str, list[Value]] = {}
         for name, column in start.registers.items():
             bits = TYPE_BITS.get(routine.registers.get(name, ""), 64)
-            if name in live:
-                olds = _column(before, name, self.launch) or []
-                registers[name] = [self._register(v, o, bits) for v, o in zip(column, olds, strict=True)]
-            else:
-                registers[name] = column
+            registers[name] = [self._register(v, bits) for v in column] if name in live else column
         alike = {
-            name: [
-                self._register(v, o, TYPE_BITS[routine.registers[name]]) for v, o in zip(values, before.alike[name], strict=True)
-            ]
-            for name, values in start.alike.items()
+            name: [self._register(v, TYPE_BITS[routine.registers[name]]) for v in values] for name, values in start.alike.items()
         }
         cells = [
             {offset: Stored(self._value(c.value, 8 * c.size_bytes), c.size_bytes, c.instruction) for offset, c in region.items()}
@@ -558,9 +549,8 @@ class _After:
     def _copy(self, copy: Copy) -> Copy:
         return replace(copy, values=tuple(self._value(v, 32) for v in copy.values))
 
-    def _register(self, general: Value, before: Value, bits: int) -> Value:
+    def _register(self, general: Value, bits: int) -> Value:
         if isinstance(general, Term) and general in self.changes:
-            assert before is self.begun[general]
             if general not in self._handed_on:
                 self._handed_on[general] = self._after_steps(general)
             return self._handed_on[general]
@@ -605,9 +595,7 @@ class _After:
             left = tuple(sorted((name, s) for name, s in of.items() if s))
             return placed(number, left) if left else number
         if isinstance(general, Term):
-            if general not in self._at_end:
-                self._at_end[general] = advanced(general, self.steps, self.launch, is_general=False, is_open=self.is_open)
-            return self._at_end[general]
+            return advanced(general, self.steps, self.launch, self._at_end, is_general=False, is_open=self.is_open)
         if isinstance(general, Joined):
             return Joined(tuple((self._value(v, n), n) for v, n in general.parts))
         return general

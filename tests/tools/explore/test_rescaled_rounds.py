@@ -14,9 +14,8 @@ from tests.tools.explore.test_every_block import by_hand
 
 from warploom.core import f32
 from warploom.gpu import toolchain_available
-from warploom.schedule.cuda import CudaKernel
-from warploom.schedule.frontend import exp, log, out, tensor
 from warploom.schedule.backbone import Parameter
+from warploom.schedule.frontend import exp, log, out, tensor
 from warploom.synth.compiled import CompiledProof
 from warploom.tools.explore.every_block import prove_blocks
 from warploom.tools.explore.proof import arguments_of, compiled_for_proof

@@ -10,7 +10,7 @@ column that does not move so has a value of its own for each thread, and so has 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from warploom.synth.compiled.data import Comparison, Data, Undefined, Value
@@ -111,7 +111,7 @@ class Translations:
             type(v) is int or isinstance(v, Undefined) or (isinstance(v, Term) and v.op == "atom" and v.data[2] == 1)
             for v in values
         ):
-            return None
+            return values if self._are_known_translations(column, values) else None
         self._check_classes(column, values)
         for value in values:
             if isinstance(value, Term) and value.data[1] and value.data[0] not in self._far and not self._learn(value, column):
@@ -134,6 +134,23 @@ class Translations:
             elif type(value) is not type(own) or value != own:
                 return None
         return values
+
+    def _are_known_translations(self, column: list[Value], values: list[Value]) -> bool:
+        """Whether all threads have what was translated for them before, as where it comes back from shared memory."""
+        for value, group, steps in zip(column, self.group, self._steps, strict=True):
+            own = values[group]
+            if not isinstance(own, Term) or value is not (self._done.get(steps, {}).get(own) if any(steps) else own):
+                return False
+        return True
+
+    def exchanged(self, values: list[Value], sources: Sequence[int]) -> list[Value] | None:
+        """The representatives' values after each thread took that of another one, `sources` by thread; None where what threads took
+        is no translation of what their representatives did."""
+        for t, (source, group) in enumerate(zip(sources, self.group, strict=True)):
+            own = sources[self.representatives[group]]
+            if self._steps[source] != self._steps[t] or self.group[source] != self.group[own]:
+                return None
+        return [values[self.group[sources[own]]] for own in self.representatives]
 
     def _check_classes(self, column: list[Value], values: list[Value]) -> None:
         """ApartError where a representative and one that it stands for hold values of two kinds."""

@@ -38,7 +38,7 @@ _MOST_WATCHED = 7
 """Rounds after which nothing is guessed any more."""
 _MOST_FAILURES = 3
 _MOST_RESTARTS = 40
-_SHORT = 12
+_SHORT = 16
 """Rounds of an inner loop that are run, so that short ones are part of a round of the outer loop."""
 _LEAST_STEPS = 3
 """Fewer are not worth it."""

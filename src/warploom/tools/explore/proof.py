@@ -197,10 +197,10 @@ def parallel_threads(stage: Backbone, nest: Nest) -> Axes:
 
 def least_work(nest: Nest, axes: Axes) -> int:
     """About how many operations of a block a proof executes: of the outermost sequential loop only so many rounds as show that it
-    repeats, unless a maximum goes on from round to round; of threads that compute alike one. Words that are loaded or stored are
+    repeats, unless a minimum goes on from round to round; of threads that compute alike one. Words that are loaded or stored are
     of each thread."""
     computed = moved = 0
-    whole = _rounds_with_maxima(nest)
+    whole = _rounds_with_minima(nest)
     for statement, around in statements(nest.body):
         is_moved = isinstance(statement, Load | Store)
         times, is_outermost, seen = 1, True, set[int | None]()
@@ -222,12 +222,12 @@ def least_work(nest: Nest, axes: Axes) -> int:
     return computed + moved // _OF_WORDS
 
 
-def _rounds_with_maxima(nest: Nest) -> set[int]:
-    """Sequential loops whose rounds are all run, since they make a maximum go on (`synth.compiled.rounds`)."""
+def _rounds_with_minima(nest: Nest) -> set[int]:
+    """Sequential loops whose rounds are all run, since they make a minimum go on (`synth.compiled.rounds`)."""
     return {
         loop.number
         for statement, around in statements(nest.body)
-        if isinstance(statement, Compute | Combine) and statement.operator in (Operator.MAX, Operator.MIN) and _goes_on(statement)
+        if isinstance(statement, Compute | Combine) and statement.operator is Operator.MIN and _goes_on(statement)
         for loop in around
         if loop.kind is Kind.LOOP
     }

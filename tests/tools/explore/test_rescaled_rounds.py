@@ -1,4 +1,4 @@
-"""Loops that keep a maximum and rescale their sums: proved at the size asked for by few of their rounds, and not with mistakes."""
+"""Loops that keep a maximum and rescale their sums are proved at full size by few of their rounds, and not with mistakes."""
 
 # ruff: noqa: F821, UP037  (indices and sizes are names of the language)
 # pyright: basic, reportInvalidTypeForm=false, reportUndefinedVariable=false, reportIndexIssue=false, reportOperatorIssue=false

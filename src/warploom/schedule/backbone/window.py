@@ -131,8 +131,9 @@ class _WindowEvaluation(SymbolicEvaluation):
         if repeated is None or carry is None or repeated.axis not in carry.reduced:
             super().run(number)
             return
-        is_maximum = instruction.operator is Operator.MAX and sum(isinstance(o, Carry) for o in instruction.operands) == 1
-        is_sum = instruction.operator is Operator.ADD and sum(isinstance(o, Carry) for o in instruction.operands) == 1
+        is_one = sum(isinstance(o, Carry) for o in instruction.operands) == 1
+        is_maximum = instruction.operator is Operator.MAX and is_one and instruction.dtype.is_float
+        is_sum = instruction.operator is Operator.ADD and is_one
         is_product = instruction.operator is Operator.FMA and [isinstance(o, Carry) for o in instruction.operands] == [
             False, False, True,
         ]  # fmt: skip

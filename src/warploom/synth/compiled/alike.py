@@ -144,8 +144,8 @@ class Translations:
         return True
 
     def exchanged(self, values: list[Value], sources: Sequence[int]) -> list[Value] | None:
-        """The representatives' values after each thread took that of another one, `sources` by thread; None where what threads took
-        is no translation of what their representatives did."""
+        """The representatives' values after each thread took that of another one, `sources` by thread; None where what a thread
+        took is no translation of what its representative did."""
         for t, (source, group) in enumerate(zip(sources, self.group, strict=True)):
             own = sources[self.representatives[group]]
             if self._steps[source] != self._steps[t] or self.group[source] != self.group[own]:

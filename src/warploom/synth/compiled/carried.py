@@ -1,12 +1,12 @@
 """What a step of a loop does to the values that it hands on to the next one, and what all steps do.
 
-    a sum               s' = s + a                                   after all steps: s + the sum of a
-    a maximum           m' = max(m, a)                               max(m, the greatest of a)
-    a rescaled sum      s' = s * exp(m - m') + a * exp(-m')          (s * exp(m) + the sum of a) * exp(-m at the end)
+    a sum             s' = s + a                              after all steps: s + the sum of a
+    a maximum         m' = max(m, a)                          max(m, the greatest of a)
+    a rescaled sum    s' = s * exp(m - m') + a * exp(-m')     (s * exp(m) + the sum of a) * exp(-m at the end)
 
-Here `a` may move with the steps, but has none of the values handed on in it. The third is any s' for which s' * exp(m') - s * exp(m) is such a
-number, by the laws of the reals and exp(a + b) = exp(a) * exp(b): then s * exp(m) is a sum of the first kind. So it does not matter how a
-kernel came to s'; that the maximum is one is what the second asks for.
+Here `a` may move with the steps, but has none of the values handed on in it. The third is any s' for which s' * exp(m') - s *
+exp(m) is such a number, by the laws of the reals and exp(a + b) = exp(a) * exp(b): then s * exp(m) is a sum of the first kind. So
+it does not matter how a kernel came to s'.
 """
 
 from __future__ import annotations

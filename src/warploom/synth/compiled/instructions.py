@@ -458,7 +458,9 @@ class _Maker:
             commons = [block.alike[name] for name in names if name in block.alike]
             if opcode != "not" and len(lanes) == block.count and len(commons) == 2 and isinstance(target, Name):
                 first = lanes[0]
-                block.write_common(target.text, [_logic(opcode, x, y, block, index, first) for x, y in zip(*commons, strict=True)])
+                block.write_common(
+                    target.text, [_logic(opcode, x, y, block, index, first) for x, y in zip(*commons, strict=True)]
+                )
                 return
             columns = [reader(block, lanes) for reader in readers]
             if opcode == "not":

@@ -43,7 +43,6 @@ _SHORT = 16
 _LEAST_STEPS = 3
 """Fewer are not worth it."""
 _DEEP = 40
-_LONG = 1 << 14
 _OpenAccesses = dict[tuple[int, int, int], frozenset[tuple[str, int]]]
 """By region, bytes of a place and place: kind and thread."""
 _DEAD = Undefined("a register that the loop leaves behind", 0)

@@ -1,14 +1,15 @@
 """Terms in which symbols stand for all steps of a loop: for the sum of what each step adds, or the greatest of what it offers.
 
 Both sides of a comparison have such symbols of their own. Here they become symbols that both share, by the laws of the reals and
-exp(a + b) = exp(a) * exp(b). Each product is cut into what moves with the steps (`x[k, s]`: element k + s * n in step n) and what does not:
+exp(a + b) = exp(a) * exp(b). Each product is cut into what moves with the steps (`x[k, s]`: element k + s * n in step n) and what
+does not:
 
-    the sum of  2 * y * x[k, s]  over all steps      ->  2 * y * T1            T1: the sum of x[k, s]
-    the sum of  exp(x[k, s] - y) * z                 ->  exp(-y) * z * T2      T2: the sum of exp(x[k, s])
-    the greatest of  max(x[k, s], y)                 ->  max(T3, y)            T3: the greatest of x[k, s]
+    the sum of  2 * y * x[k, s]  over all steps   ->  2 * y * T1         T1: the sum of x[k, s]
+    the sum of  exp(x[k, s] - y) * z              ->  exp(-y) * z * T2   T2: the sum of exp(x[k, s])
+    the greatest of  max(x[k, s], y)              ->  max(T3, y)         T3: the greatest of x[k, s]
 
-Nothing is assumed of the symbols but that those of one product are one number, so that they may stand anywhere: in quotients, powers, maxima.
-Steps are as many on both sides.
+Nothing is assumed of the symbols but that those of one product are one number, so that they may stand anywhere: in quotients,
+powers, maxima. Steps are as many on both sides.
 """
 
 from __future__ import annotations

@@ -293,9 +293,6 @@ def _check_repeated(backbone: Backbone, repeated: Repetition) -> None:
                 is_own = repeated.axis in operand.mapped and repeated.axis in instruction.axes
                 if repeated.axis in producer.axes and not is_summed and not is_own:
                     raise NoWindowError(f"expected {instruction.name} to use its own point of {name}")
-            is_kept = repeated.axis in instruction.kept_axes
-            if isinstance(operand, Carry) and repeated.axis in backbone.instructions[operand.init].axes and not is_kept:
-                raise NoWindowError(f"expected {instruction.name} to begin with one value for all points of {name}")
 
 
 # ------------------------------------------------------------ which part

@@ -114,3 +114,42 @@ MISTAKES = {
 def test_mistakes_at_the_size_asked_for_are_not_proved(mistake: str) -> None:
     found = judged(*MISTAKES[mistake])
     assert found.verdict != "proved", mistake
+
+
+TWO_PASSES = """
+extern "C" __global__ void log_sum_exp(const float* X, float* y)
+{
+    const int i = blockIdx.x * 8 + threadIdx.x;
+    float top = -3.4028235e+38f, total = 0.0f;
+    #pragma unroll 1
+    for (int j = 0; j < 48; ++j) {
+        top = fmaxf(top, X[i * 48 + j]);
+    }
+    #pragma unroll 1
+    for (int j = 0; j < 48; ++j) {
+        total += expf(X[i * 48 + j] - top);
+    }
+    y[i] = top + logf(total);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "verdict"),
+    [
+        ("", "", "proved"),
+        ("top = fmaxf(top, X[i * 48 + j]);", "top = fmaxf(top, X[i * 48 + (j == 30 ? 29 : j)]);", "unchecked"),
+        ("total += expf(X[i * 48 + j] - top)", "total += expf(X[i * 48 + j] - 0.5f * top)", "unchecked"),
+        ("top + logf", "2.0f * top + logf", "unchecked"),
+        ("total = 0.0f;\n    #pragma unroll 1\n    for (int j = 0; j < 48", "total = 0.0f;\n    #pragma unroll 1\n    for (int j = 0; j < 47", "unchecked"),
+    ],
+    ids=["as it is", "an element twice", "another maximum", "the maximum twice", "an element less"],
+)  # fmt: skip
+def test_a_maximum_and_a_sum_in_two_loops(right: str, wrong: str, verdict: str) -> None:
+    assert right in TWO_PASSES
+    text = TWO_PASSES.replace(right, wrong, 1) if right else TWO_PASSES
+    stage, kernel = by_hand(log_sum_exp, {"n": 16, "m": 48}, text, (2, 1, 1), (8, 1, 1))
+    found = prove_blocks(stage, kernel, compiled_for_proof(stage, kernel), arguments_of(stage, kernel))
+    assert found.verdict == verdict, found.reason
+    if verdict == "proved":
+        assert found.thread_steps < 16 * 48

@@ -2,9 +2,9 @@
 
 After some rounds the state at the loop's header is compared with the one `period` rounds before. Numbers that grow evenly become
 numbers that move with `%round`, elements of inputs whose place grows evenly become symbols with that growth as second index, and
-a sum that grows becomes a symbol of its own. From this general state `period` rounds are run. If they lead to the same state one
-step further on, with something added to each sum, then every such step does. All these steps are left out: each sum grows by a
-symbol `%sum`, which stands for what the steps add together.
+another float becomes a symbol `%sum` of its own. From this general state `period` rounds are run. If they lead to the same state
+one step further on, and what they do to these floats is known for all steps at once (`carried.py`), then every such step does.
+All these steps are left out, and the symbol stands for what they add together, or for the greatest that they offer.
 
 Nothing rests on the guess: registers that are taken for dead are undefined afterwards, and a general state that is not confirmed
 is thrown away. Accesses to shared memory are the same in every step, and those that no barrier has ordered are the same before a

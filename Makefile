@@ -7,7 +7,7 @@ ARGS ?=
 CODE := $(wildcard src tests benchmarks examples docs/generate)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-gpu gpu check dist docs gallery lint golden bench bench-kernels fuzz mutants refusals clean
+.PHONY: help demo test test-slow test-gpu gpu gpu-inputs check dist docs gallery lint golden bench bench-kernels fuzz mutants refusals clean
 
 help: ## print this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | awk -F '\t' '{ printf "  make %-14s %s\n", $$1, $$2 }'
@@ -38,8 +38,12 @@ test-slow: $(VENV)/.dev-installed ## the tests that take minutes
 test-gpu: $(VENV)/.dev-installed ## the tests that need a CUDA device
 	$(BIN)/python -m pytest -m gpu -rs $(ARGS)
 
-gpu: $(VENV)/.dev-installed ## on a GPU: what is right, then every benchmark, 8.5 minutes at a time; goes on where it stopped
-	$(BIN)/python benchmarks/gpu/everything.py $(ARGS)
+gpu: ## on a GPU: what is right, then every benchmark, 8.5 minutes at a time; goes on where it stopped; needs no network
+	@$(MAKE) --no-print-directory $(VENV)/.dev-installed || echo "the environment could not be made: $(PYTHON) is taken as it is" >&2
+	@test -e $(VENV)/.dev-installed && set -- $(BIN)/python || set -- env PYTHONPATH=src $(PYTHON); "$$@" benchmarks/gpu/everything.py $(ARGS)
+
+gpu-inputs: $(VENV)/.dev-installed ## compile all that `make gpu` needs, for machines without compilers; writes build/gpu-inputs.zip
+	$(BIN)/python benchmarks/gpu/inputs.py $(ARGS)
 
 check: $(VENV)/.dev-installed ## format, lint, types, import contracts and the documentation's links; changes nothing
 	$(BIN)/ruff format --check $(CODE)

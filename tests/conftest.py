@@ -90,13 +90,13 @@ def compiled_once(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]:
     folder.mkdir(exist_ok=True)
     ours, compiled = {f"-I{f}" for f in toolchain.include_folders()}, toolchain._compiled
 
-    def kept(nvrtc: Any, source: str, name: str, flags: list[str]) -> str:
+    def kept(source: str, name: str, flags: list[str]) -> str:
         if any(flag.startswith("-I") and flag not in ours for flag in flags):
-            return compiled(nvrtc, source, name, flags)
+            return compiled(source, name, flags)
         path = folder / hashlib.sha256("\0".join((source, name, *flags)).encode()).hexdigest()
         if not path.exists():
             made = path.with_suffix(f".{os.getpid()}")
-            made.write_text(compiled(nvrtc, source, name, flags), encoding="utf-8")
+            made.write_text(compiled(source, name, flags), encoding="utf-8")
             made.rename(path)
         return path.read_text(encoding="utf-8")
 

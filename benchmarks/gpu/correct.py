@@ -21,6 +21,7 @@ from warploom.kernels import NAMES, RUN_NAMES, complete_example, find
 from warploom.ptx import launch
 from warploom.tools.bench.kernels import COUNT_SIZES
 
+CASES = (*NAMES, *RUN_NAMES)
 DRY_ARCH = "sm_90"
 SMALL = {name: max(2, size // 4) for name, size in COUNT_SIZES.items()}
 """Run-time sizes, with a few blocks each."""
@@ -61,10 +62,9 @@ def main(arguments: Sequence[str]) -> int:
     if unknown := [argument for argument in arguments if argument.startswith("--") and argument not in ("--json", "--dry-run")]:
         print(f"expected --json or --dry-run, got {unknown[0]}", file=sys.stderr)
         return 2
-    names = (*NAMES, *RUN_NAMES)
-    cases = [case for case in names if not patterns or any(fnmatchcase(case, pattern) for pattern in patterns)]
+    cases = [case for case in CASES if not patterns or any(fnmatchcase(case, pattern) for pattern in patterns)]
     if not cases:
-        print(f"expected a pattern that some case matches, got {patterns[0]!r}; cases are {', '.join(names)}", file=sys.stderr)
+        print(f"expected a pattern that some case matches, got {patterns[0]!r}; cases are {', '.join(CASES)}", file=sys.stderr)
         return 2
     if not is_dry and not device_available():
         print("no CUDA device here: nothing to compare with (--dry-run runs the interpreter alone)", file=sys.stderr)

@@ -5,7 +5,9 @@ tests that need a device, every kernel beside the interpreter, and calls with te
 model assumes, our kernels beside libraries and the papers' peers, rewritten PTX, scans, and schedules. Each piece is a process;
 its lines go to `benchmarks/results/gpu-DEVICE-DATE.jsonl` with the piece's name. A piece begins only while minutes are left, a
 second run takes the next one that the file of that day lacks. `--again` repeats those that failed. At the end there is a table:
-ours, the best of the others, and their ratio (above 1: ours is faster). Nothing is loaded from a network.
+ours, the best of the others, and their ratio (above 1: ours is faster) with its interval, from the quartiles of both; a picture
+of it goes beside the file of lines. Nothing is loaded from a network; kernels that `make gpu-inputs` compiled elsewhere are taken
+from `build/gpu-inputs.zip`, so that no compiler is needed. Packages that are missing are named before anything else.
 
 Exit codes: 0 all done, 1 something is wrong, 3 pieces are left or there is no GPU.
 """
@@ -14,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import subprocess
 import sys
@@ -27,12 +30,17 @@ from pathlib import Path
 from shutil import which
 from typing import Any
 
-from warploom.gpu import device_names, why_no_device
-from warploom.kernels import NAMES, RUN_NAMES
+from picture import Row, picture
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "benchmarks" / "results"
+INPUTS = ROOT / "build" / "gpu-inputs.zip"
+NEEDED = ("numpy", "z3", "click", "rich", "pycparser", "lazy_loader", "cuda.bindings")
+"""Modules without which nothing runs."""
+COMPILING = ("tests", "calls")
+"""Pieces whose kernels are not in `INPUTS`."""
 OPTIONAL = {
+    "pytest": "the tests",
     "torch": "PyTorch's and cuBLAS's times",
     "cupy": "CuPy's and NPP's times",
     "arrayfire": "ArrayFire's times",
@@ -53,12 +61,13 @@ class Piece:
 
 def pieces() -> list[Piece]:
     """All, in the order of their worth."""
-    python, kernels, sanitizer = sys.executable, (*NAMES, *RUN_NAMES), which("compute-sanitizer")
+    python, kernels, sanitizer = sys.executable, program("correct").CASES, which("compute-sanitizer")
 
     def script(name: str, cases: Iterable[str], *more: str) -> list[Piece]:
         return [Piece(f"{name}/{case}", (python, f"benchmarks/gpu/{name}.py", "--json", *more, case)) for case in cases]
 
-    found = [Piece("tests", (python, "-m", "pytest", "-q", "-n", "0", "-m", "gpu", "tests")), *script("correct", kernels)]
+    tests = Piece("tests", (python, "-m", "pytest", "-q", "-n", "0", "-m", "gpu", "tests"))
+    found = [*([tests] if not lacking(["pytest", "xdist"]) else []), *script("correct", kernels)]
     found += script("calls", program("calls").CASES)
     for tool in ("memcheck", "racecheck") if sanitizer else ():
         checked = (str(sanitizer), "--tool", tool, "--error-exitcode", "9", python, "benchmarks/gpu/correct.py", "--json")
@@ -83,11 +92,26 @@ def program(name: str) -> Any:
     return module
 
 
+def lacking(names: Iterable[str]) -> list[str]:
+    """Those of the modules that are not installed."""
+    found: list[str] = []
+    for name in names:
+        try:
+            is_there = find_spec(name) is not None
+        except ModuleNotFoundError:  # of the package around it
+            is_there = False
+        found += [] if is_there else [name]
+    return found
+
+
 def run(piece: Piece, limit_s: float) -> list[dict[str, Any]]:
     """The lines that the piece printed; one with a `reason` where it failed."""
     begun = time.monotonic()
+    settings = {"WARPLOOM_PREBUILT": str(INPUTS)} if INPUTS.is_file() else {}
     try:
-        done = subprocess.run(piece.command, cwd=ROOT, capture_output=True, text=True, timeout=limit_s, check=False)
+        done = subprocess.run(
+            piece.command, cwd=ROOT, capture_output=True, text=True, timeout=limit_s, check=False, env=settings | os.environ
+        )
     except subprocess.TimeoutExpired:
         return [{"piece": piece.name, "status": "unknown", "reason": f"no end within {limit_s:.0f} s"}]
     lines = [json.loads(text) for text in done.stdout.splitlines() if text.startswith("{")]
@@ -119,36 +143,45 @@ def is_wrong(line: Mapping[str, Any]) -> bool:
     return line.get("same") is False or line.get("right") is False or line.get("status") == "error"
 
 
-def _numbers(line: Mapping[str, Any]) -> dict[str, float]:
-    found = {name: v.get("median_ms") if isinstance(v, dict) else v for name, v in line.items()}
-    return {n: float(v) for n, v in found.items() if isinstance(v, int | float) and not isinstance(v, bool)}
+def _figures(line: Mapping[str, Any]) -> dict[str, tuple[float, float, float]]:
+    """Medians with their quartiles; plain numbers stand for all three."""
+    found: dict[str, tuple[float, float, float]] = {}
+    for name, value in line.items():
+        if isinstance(value, dict) and "median_ms" in value:
+            middle = float(value["median_ms"])
+            found[name] = middle, float(value.get("low_ms", middle)), float(value.get("high_ms", middle))
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            found[name] = (float(value),) * 3
+    return found
 
 
-def compared(line: Mapping[str, Any]) -> tuple[str, float, str, float] | None:
-    """Case, our time, the fastest of the others, its time; None for lines that compare nothing."""
-    numbers, times = _numbers(line), {}
-    ours = next((name for name in OURS if name in numbers), None)
+def compared(line: Mapping[str, Any]) -> Row | None:
+    """Our time beside that of the fastest of the others; None for lines that compare nothing."""
+    figures = _figures(line)
+    ours = next((name for name in OURS if name in figures), None)
     if ours is None or "case" not in line:
         return None
-    for name, value in numbers.items():
-        is_time = (
-            name.endswith("_ms") if ours == "kernel_ms" else isinstance(line[name], dict) or name not in ("elements", "wall_s")
-        )
-        if name != ours and is_time and name not in NOT_PEERS and not (ours == "block" and name == "device"):
-            times[name] = value
+    times = {
+        name: value
+        for name, value in figures.items()
+        if isinstance(line[name], dict) and name != ours and name not in NOT_PEERS and (ours, name) != ("block", "device")
+    }
     if not times:
         return None
     best = min(times, key=lambda name: times[name])
-    return str(line["case"]), numbers[ours], best, times[best]
+    return Row(str(line["case"]), figures[ours], best, times[best])
 
 
-def table(lines: Sequence[Mapping[str, Any]]) -> str:
+def table(rows: Sequence[Row]) -> str:
     """Cases beside the fastest of the others."""
-    rows = [found for line in lines if (found := compared(line)) is not None]
-    head = f"{'case':<26} {'ours ms':>10} {'best other':>18} {'ms':>10} {'ratio':>7}\n"
-    return head + "".join(
-        f"{case:<26} {ours:>10.4f} {name:>18} {best:>10.4f} {best / ours:>7.2f}\n" for case, ours, name, best in rows
-    )
+    head = f"{'case':<26} {'ours ms':>10} {'best other':>18} {'ms':>10} {'ratio':>7}  interval\n"
+    lines = [head]
+    for row in rows:
+        ratio, least, most = row.ratio
+        lines.append(
+            f"{row.case:<26} {row.ours[0]:>10.4f} {row.name:>18} {row.other[0]:>10.4f} {ratio:>7.2f}  {least:.2f} to {most:.2f}\n"
+        )
+    return "".join(lines)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -159,18 +192,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--list", action="store_true", help="print the names of all pieces and end")
     parser.add_argument("--out", type=Path, help="the file of lines; default: one for this device and day")
     given = parser.parse_args(arguments)
+    if absent := lacking(NEEDED):
+        told = f"nothing was run: {sys.executable} lacks the modules {', '.join(absent)}"
+        print(f"{told}; `pip install '.[cuda]'` brings them where there is a network", file=sys.stderr)
+        return 3
+    from warploom.gpu import device_names, toolchain_available, why_no_device
+
     chosen = [piece for piece in pieces() if fnmatchcase(piece.name, given.only)]
     if not chosen:
         parser.error(f"expected a pattern that some piece matches, got {given.only!r}; --list names them")
     if given.list:
         print("\n".join(piece.name for piece in chosen))
         return 0
-    if (lacking := why_no_device()) is not None:
-        print(f"no GPU here, nothing was run: {lacking.text}", file=sys.stderr)
+    if (reason := why_no_device()) is not None:
+        print(f"no GPU here, nothing was run: {reason.text}", file=sys.stderr)
         return 3
+    if not toolchain_available():
+        if not INPUTS.is_file():
+            told = "nothing was run: no compilers (NVRTC, ptxas) are installed"
+            print(f"{told}, and no {INPUTS.relative_to(ROOT)}, which `make gpu-inputs` writes elsewhere", file=sys.stderr)
+            return 3
+        print("no compilers: the tests and the calls are left out, all else is compiled already", file=sys.stderr)
+        chosen = [piece for piece in chosen if piece.name.partition("/")[0] not in COMPILING]
     device = device_names()[0]
     path: Path = given.out or RESULTS / f"gpu-{re.sub(r'[^a-z0-9]+', '-', device.lower()).strip('-')}-{date.today()}.jsonl"
-    missing = [f"{name} ({what})" for name, what in OPTIONAL.items() if find_spec(name) is None]
+    missing = [f"{name} ({OPTIONAL[name]})" for name in lacking(OPTIONAL)]
     missing += [] if program("peers").cub_options() else ["nvidia-cuda-cccl (CUB's headers)"]
     print(f"{device}; lines go to {path}" + (f"; left out: {', '.join(missing)}" if missing else ""), file=sys.stderr)
     if which("compute-sanitizer") is None:
@@ -194,7 +240,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         else:
             todo = []
     lines = [line for line in read(path) if line.get("piece") in {piece.name for piece in chosen}]
-    print(table(lines))
+    rows = [row for line in lines if (row := compared(line)) is not None]
+    print(table(rows))
+    if rows:
+        drawn = path.with_suffix(".svg")
+        drawn.write_text(picture(rows, f"{device}: times as fast as the fastest of the others"), encoding="utf-8")
+        print(f"{drawn}: the same as a picture", file=sys.stderr)
     latest = {line.get("piece"): line for line in lines}
     wrong = [line for line in latest.values() if is_wrong(line)]
     for line in wrong:

@@ -1,20 +1,18 @@
 """On a GPU: library kernels beside what PyTorch, CuPy and a plain device copy take for the same data.
 
 `python benchmarks/gpu/libraries.py [--json] [CASE ...]`. Libraries that are not installed are left out and said so. Times are
-medians of repeated launches by device events; data larger than the caches.
+medians and quartiles of repeated launches by device events; data larger than the caches.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
-from statistics import median
 from typing import Any
 
-import numpy as np
+from times import Figures, figures, torch_figures
 
 from warploom.core import UserError
 from warploom.gpu import compile_cuda, cuda_source, device_arch, device_available, time_on_device
@@ -25,52 +23,40 @@ CASES = ("conv1d-3", "conv1d-9", "conv1d-17", "conv2d-3", "conv2d-5", "conv2d-7"
 REPEATS = 20
 
 
-def ours(name: str, arrays: dict[str, Any], sizes: dict[str, int]) -> dict[str, float]:
+def ours(name: str, arrays: dict[str, Any], sizes: dict[str, int]) -> dict[str, Figures]:
     """Milliseconds of the completed kernel and of its shared-memory baseline."""
     example = find(name)
     report = complete_example(example)
     kernel, baseline = example.sketch.kernel, example.baseline.kernel
-    times: dict[str, float] = {}
+    times: dict[str, Figures] = {}
     for label, form, holes in (("kernel_ms", kernel, report.completions[0].holes), ("baseline_ms", baseline, {})):
         source = cuda_source(form, holes)
         compiled = compile_cuda(source.text, arch=device_arch())
-        times[label] = time_on_device(form, source, compiled, arrays, sizes, repeats=REPEATS).median_ms
+        times[label] = figures(time_on_device(form, source, compiled, arrays, sizes, repeats=REPEATS))
     return times
 
 
-def torch_times(name: str, arrays: dict[str, Any]) -> dict[str, float]:
+def torch_times(name: str, arrays: dict[str, Any]) -> dict[str, Figures]:
     """PyTorch: direct convolution, or transpose of structures into arrays; and a device copy of the input."""
     torch = import_module("torch")
-
-    def timed(call: Callable[[], object]) -> float:
-        found: list[float] = []
-        for _ in range(REPEATS + 3):
-            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-            begin.record()
-            call()
-            end.record()
-            torch.cuda.synchronize()
-            found.append(begin.elapsed_time(end))
-        return median(found[3:])
-
     device = {key: torch.from_numpy(array).cuda() for key, array in arrays.items()}
     data = device.get("x", device.get("src"))
     copy = torch.empty_like(data)
-    found = {"copy_ms": timed(lambda: copy.copy_(data))}
+    found = {"copy_ms": torch_figures(lambda: copy.copy_(data))}
     if name.startswith("conv1d"):
         x, w = device["x"][None, None], device["w"][None, None]
-        found["torch_ms"] = timed(lambda: torch.nn.functional.conv1d(x, w))
+        found["torch_ms"] = torch_figures(lambda: torch.nn.functional.conv1d(x, w))
     elif name.startswith("conv2d"):
         x, f = device["x"][None, None], device["f"][None, None]
-        found["torch_ms"] = timed(lambda: torch.nn.functional.conv2d(x, f))
+        found["torch_ms"] = torch_figures(lambda: torch.nn.functional.conv2d(x, f))
     else:
         words = int(name.split("-")[3])
         tiles = device["src"].reshape(-1, 32, words)
-        found["torch_ms"] = timed(lambda: tiles.transpose(1, 2).contiguous())
+        found["torch_ms"] = torch_figures(lambda: tiles.transpose(1, 2).contiguous())
     return found
 
 
-def cupy_times(name: str, arrays: dict[str, Any]) -> dict[str, float]:
+def cupy_times(name: str, arrays: dict[str, Any]) -> dict[str, Figures]:
     """CuPy: `cupyx.scipy.ndimage` correlation; nothing for structures."""
     cupy = import_module("cupy")
     ndimage = import_module("cupyx.scipy.ndimage")
@@ -79,7 +65,7 @@ def cupy_times(name: str, arrays: dict[str, Any]) -> dict[str, float]:
         return {}
     x, weights = cupy.asarray(arrays["x"]), cupy.asarray(arrays["w" if "w" in arrays else "f"])
     result = benchmark(ndimage.correlate, (x, weights), n_repeat=REPEATS)
-    return {"cupy_ms": float(np.median(result.gpu_times)) * 1e3}
+    return {"cupy_ms": figures((1e3 * result.gpu_times.reshape(-1)).tolist())}
 
 
 def main(arguments: list[str]) -> int:
@@ -102,8 +88,7 @@ def main(arguments: list[str]) -> int:
         times = ours(name, arrays, sizes)
         for measure in libraries.values():
             times |= measure(name, arrays)
-        rounded = {key: round(value, 4) for key, value in times.items()}
-        print(json.dumps({"case": name, "sizes": sizes} | rounded) if as_json else f"{name:<20} {rounded}")
+        print(json.dumps({"case": name, "sizes": sizes} | times) if as_json else f"{name:<20} {times}")
     return 0
 
 

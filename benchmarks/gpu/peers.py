@@ -26,13 +26,14 @@ from importlib import import_module
 from importlib.util import find_spec
 from math import gcd
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import numpy as np
+from times import Figures, figures
 
 from warploom.core import UserError, find_tool
 from warploom.gpu import (
+    Compiled,
     compile_cuda,
     compile_to_ptx,
     cuda_source,
@@ -48,6 +49,7 @@ from warploom.tools.bench.kernels import COUNT_SIZES, TIME_SIZES
 LANES = 32
 REPEATS = 20
 DRY_ARCH = "sm_90"
+WITHOUT_CUB = "the headers of CUB (nvidia-cuda-cccl) are not installed"
 STRUCTS = (2, 3, 4, 5, 7, 8)
 FILTERS = (3, 5, 7)
 PAPERS: Mapping[str, Mapping[str, float]] = {"conv2d": {"npp": 3.2, "arrayfire": 2.3, "iandola": 1.5}}
@@ -221,6 +223,17 @@ def cub_options() -> tuple[str, ...]:
     return (f"-I{folder / 'cccl'}", f"-I{folder}") if (folder / "cccl" / "cub").is_dir() else ()
 
 
+def compile_peer(source: str, arch: str) -> Compiled | None:
+    """None for a source that needs CUB's headers where they are not installed."""
+    options = cub_options()
+    try:
+        return compile_cuda(source, arch, options=options)
+    except UserError:
+        if options or "#include <cub" not in source:
+            raise
+        return None
+
+
 def dry_run(case: str) -> dict[str, object]:
     """Every kernel of the case on the interpreter; `right` by name."""
     example = find(case)
@@ -230,7 +243,7 @@ def dry_run(case: str) -> dict[str, object]:
     right: dict[str, bool | str] = {}
     for peer in peers_of(case):
         if "#include <cub" in peer.source and not cub_options():
-            right[peer.name] = "the headers of CUB (nvidia-cuda-cccl) are not installed"
+            right[peer.name] = WITHOUT_CUB
             continue
         given = [*(arrays[name].copy() for name in peer.arrays), *(np.int32(sizes[name]) for name in peer.sizes)]
         text = compile_to_ptx(peer.source, DRY_ARCH, options=cub_options())
@@ -249,7 +262,7 @@ def dry_run(case: str) -> dict[str, object]:
 
 
 def measure(case: str) -> dict[str, object]:
-    """Milliseconds of ours and of each peer; sizes larger than the caches."""
+    """Medians and quartiles of the milliseconds of ours and of each peer; sizes larger than the caches."""
     example = find(case)
     sizes = {size: TIME_SIZES[size] for size in example.sketch.kernel.sizes}
     arrays = example.arrays(sizes)
@@ -266,20 +279,20 @@ def measure(case: str) -> dict[str, object]:
     for name, (form, holes) in forms.items():
         source = cuda_source(form, holes)
         compiled = compile_cuda(source.text, arch=device_arch())
-        line[name] = round(time_on_device(form, source, compiled, arrays, sizes, repeats=REPEATS).median_ms, 4)
+        line[name] = figures(time_on_device(form, source, compiled, arrays, sizes, repeats=REPEATS))
     for peer in peers_of(case):
-        if "#include <cub" in peer.source and not cub_options():
-            line[peer.name] = "the headers of CUB (nvidia-cuda-cccl) are not installed"
+        compiled = compile_peer(peer.source, device_arch())
+        if compiled is None:
+            line[peer.name] = WITHOUT_CUB
             continue
-        compiled = compile_cuda(peer.source, arch=device_arch(), options=cub_options())
         given = [arrays[name].copy() for name in peer.arrays]
         numbers = [sizes[name] for name in peer.sizes]
         timing = time_kernel(compiled, peer.symbol, peer.grid(sizes), peer.block, given, numbers, repeats=REPEATS)
-        line[peer.name] = round(timing.median_ms, 4)
+        line[peer.name] = figures(timing)
     for name, call in LIBRARIES.items():
         found = call(case, arrays, dry=False)
         if found is not None:
-            line[name] = found if isinstance(found, str) else round(found, 4)
+            line[name] = found
     line["paper"] = dict(PAPERS.get(case.partition("-")[0], {}))
     return line
 
@@ -287,7 +300,7 @@ def measure(case: str) -> dict[str, object]:
 # libraries: milliseconds, the reason why there are none, or None where the library has no such function
 
 
-def arrayfire(case: str, arrays: Arrays, *, dry: bool) -> float | str | None:
+def arrayfire(case: str, arrays: Arrays, *, dry: bool) -> Figures | str | None:
     if not case.startswith("conv2d"):
         return None
     if find_spec("arrayfire") is None:
@@ -302,10 +315,10 @@ def arrayfire(case: str, arrays: Arrays, *, dry: bool) -> float | str | None:
         af.eval(af.convolve2(x, f))
         af.sync()
         times.append(af.time() - begin)
-    return median(times[3:]) * 1e3
+    return figures([1e3 * time for time in times[3:]])
 
 
-def npp(case: str, arrays: Arrays, *, dry: bool) -> float | str | None:
+def npp(case: str, arrays: Arrays, *, dry: bool) -> Figures | str | None:
     """The form without a context is in NPP up to 12, the one with it in all."""
     if not case.startswith("conv2d"):
         return None
@@ -336,7 +349,7 @@ def npp(case: str, arrays: Arrays, *, dry: bool) -> float | str | None:
         if status:
             return f"{call.__name__} returned {status}"
         times.append(cupy.cuda.get_elapsed_time(begin, end))
-    return median(times[3:])
+    return figures(times[3:])
 
 
 class NppContext(ctypes.Structure):
@@ -383,7 +396,7 @@ def _loaded(name: str) -> Any:
         return None
 
 
-LIBRARIES: Mapping[str, Callable[..., float | str | None]] = {"arrayfire": arrayfire, "npp": npp}
+LIBRARIES: Mapping[str, Callable[..., Figures | str | None]] = {"arrayfire": arrayfire, "npp": npp}
 
 
 def main(arguments: list[str]) -> int:

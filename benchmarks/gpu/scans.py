@@ -12,13 +12,14 @@ import sys
 from fnmatch import fnmatchcase
 from importlib import import_module
 from importlib.util import find_spec
-from statistics import median
 from typing import Any
 
 import numpy as np
+from peers import WITHOUT_CUB, compile_peer
+from times import Figures, figures, torch_figures
 
 from warploom import scan
-from warploom.core import UserError, find_tool
+from warploom.core import UserError
 from warploom.gpu import Compiled, compile_cuda, device_arch, device_available, time_kernel
 from warploom.scan.emit.cub import cub_source
 from warploom.scan.emit.cuda import CudaScan, cuda_scan
@@ -55,7 +56,7 @@ def dry_run(made: CudaScan) -> dict[str, object]:
 
 
 def measure(made: CudaScan) -> dict[str, object]:
-    """Milliseconds of each."""
+    """Medians and quartiles of the milliseconds of each."""
     loop = made.plain.loop
     given = [np.resize(each, ELEMENTS) for each in columns_of(made, elements(loop, PART), None)]
     outputs = [np.zeros(ELEMENTS, DTYPES[slot.scalar]) for slot in made.body.outputs]
@@ -67,42 +68,27 @@ def measure(made: CudaScan) -> dict[str, object]:
     scratch = [np.zeros(1 + tiles, np.uint32), values, values.copy()]
     line: dict[str, object] = {"elements": ELEMENTS, "arch": device_arch()}
 
-    def timed(compiled: Compiled, kernel: str, grid: int, threads: int, more: list[Any], repeats: int) -> float:
-        found = [
-            time_kernel(
-                compiled, kernel, (grid, 1, 1), (threads, 1, 1), [*given, *outputs, *(array.copy() for array in more)], scalars,
-                repeats=1 if more else REPEATS, warm_up=0 if more else 3,
-            ).median_ms
-            for _ in range(repeats)
-        ]  # fmt: skip
-        return round(median(found), 4)
+    def timed(compiled: Compiled, kernel: str, grid: int, threads: int) -> Figures:
+        return figures(time_kernel(compiled, kernel, (grid, 1, 1), (threads, 1, 1), [*given, *outputs], scalars, repeats=REPEATS))
+
+    def timed_once(compiled: Compiled, kernel: str, grid: int, threads: int, more: list[Any]) -> float:
+        arrays = [*given, *outputs, *(array.copy() for array in more)]
+        return time_kernel(compiled, kernel, (grid, 1, 1), (threads, 1, 1), arrays, scalars, repeats=1, warm_up=0).median_ms
 
     ours = compile_cuda(made.source, arch=device_arch())
-    line["block"] = timed(ours, "scan_block", blocks, THREADS, [], 1)
-    line["device"] = timed(ours, "scan_device", tiles, made.choices.threads, scratch, REPEATS)
-    headers = find_tool("ptxas").parent.parent / "include" / "cccl"
-    if headers.is_dir():
-        theirs = compile_cuda(cub_source(made.plain), arch=device_arch(), options=(f"-I{headers}",))
-        line["cub block"] = timed(theirs, "scan_block", blocks, THREADS, [], 1)
-    else:
-        line["cub block"] = "nvidia-cuda-cccl is not installed"
+    line["block"] = timed(ours, "scan_block", blocks, THREADS)
+    line["device"] = figures([timed_once(ours, "scan_device", tiles, made.choices.threads, scratch) for _ in range(REPEATS)])
+    theirs = compile_peer(cub_source(made.plain), device_arch())
+    line["cub block"] = WITHOUT_CUB if theirs is None else timed(theirs, "scan_block", blocks, THREADS)
     if loop.name == "total":
         line["torch.cumsum"] = running_sum(given[0]) if find_spec("torch") is not None else "torch is not installed"
     return line
 
 
-def running_sum(data: Any) -> float:
+def running_sum(data: Any) -> Figures:
     torch = import_module("torch")
     given = torch.from_numpy(data).cuda()
-    found: list[float] = []
-    for _ in range(REPEATS + 3):
-        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        begin.record()
-        torch.cumsum(given, 0, dtype=given.dtype)
-        end.record()
-        torch.cuda.synchronize()
-        found.append(begin.elapsed_time(end))
-    return round(median(found[3:]), 4)
+    return torch_figures(lambda: torch.cumsum(given, 0, dtype=given.dtype), REPEATS)
 
 
 def main(arguments: list[str]) -> int:

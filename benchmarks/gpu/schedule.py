@@ -2,8 +2,8 @@
 
 `python benchmarks/gpu/schedule.py [--json] [--check] [CASE | FILE.jsonl ...]`. A CASE is one of the nests below, written by hand.
 A FILE has one line per program, as `explore --json` ends with: {"kernel": NAME, "sizes": {...}, "target": ARCH, "decisions":
-{...}}. --check compares results with NumPy first. Times are medians of repeated launches by device events; the time of a
-program is the sum over its kernels.
+{...}}. --check compares results with NumPy first. Times are medians and quartiles of repeated launches by device events; the
+time of a program is the sum over its kernels.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import numpy as np
+from times import Figures, figures, torch_figures, total
 
 from warploom.core import UserError
 from warploom.gpu import compile_cuda, device_arch, device_available, time_kernel
@@ -144,12 +144,12 @@ COPY = """extern "C" __global__ void copy(const float4* from, float4* to, int co
 """
 
 
-def copy_ms(moved_bytes: int, arch: str) -> float:
+def copy_ms(moved_bytes: int, arch: str) -> Figures:
     """A kernel that reads half of the bytes and writes as many."""
     count = max(1, moved_bytes // 32)
     arrays = [np.zeros(4 * count, np.float32), np.zeros(4 * count, np.float32)]
     compiled = compile_cuda(COPY, arch)
-    return time_kernel(compiled, "copy", (-(-count // 256), 1, 1), (256, 1, 1), arrays, [count], repeats=REPEATS).median_ms
+    return figures(time_kernel(compiled, "copy", (-(-count // 256), 1, 1), (256, 1, 1), arrays, [count], repeats=REPEATS))
 
 
 def ours(entry: Entry, arch: str, *, check: bool) -> dict[str, Any]:
@@ -163,12 +163,12 @@ def ours(entry: Entry, arch: str, *, check: bool) -> dict[str, Any]:
             run(kernel, code, arrays, entry.scalars)
         found["max_error"] = max(error(arrays[n].reshape(-1), np.asarray(e).reshape(-1)) for n, e in entry.expected.items())
     times = [
-        time(kernel, code, arrays, entry.scalars, repeats=REPEATS, warm_up=WARM_UP).median_ms
+        figures(time(kernel, code, arrays, entry.scalars, repeats=REPEATS, warm_up=WARM_UP))
         for kernel, code in zip(kernels, compiled, strict=True)
     ]
     facts = [facts_of(kernel, code) for kernel, code in zip(kernels, compiled, strict=True)]
     registers = [f.registers for f in facts]
-    return found | {"kernel_ms": sum(times), "registers": registers, "shared_bytes": [f.shared_bytes for f in facts]}
+    return found | {"kernel_ms": total(times), "registers": registers, "shared_bytes": [f.shared_bytes for f in facts]}
 
 
 def error(got: np.ndarray, wanted: np.ndarray) -> float:
@@ -176,7 +176,7 @@ def error(got: np.ndarray, wanted: np.ndarray) -> float:
     return float(np.abs(got.astype(np.float64) - wanted).max() / max(1e-30, np.abs(wanted).max()))
 
 
-def torch_ms(entry: Entry) -> float | None:
+def torch_ms(entry: Entry) -> Figures | None:
     """The same computation on PyTorch in full f32; None without PyTorch or a peer."""
     call = PEERS.get(entry.peer)
     if call is None or find_spec("torch") is None:
@@ -185,24 +185,16 @@ def torch_ms(entry: Entry) -> float | None:
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
     device = {name: torch.from_numpy(np.array(array)).cuda() for name, array in entry.arrays.items()}
-    found: list[float] = []
-    for _ in range(REPEATS + WARM_UP):
-        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        begin.record()
-        call(torch, device)
-        end.record()
-        torch.cuda.synchronize()
-        found.append(begin.elapsed_time(end))
-    return median(found[WARM_UP:])
+    return torch_figures(lambda: call(torch, device), REPEATS, WARM_UP)
 
 
 def line_of(entry: Entry, arch: str, *, check: bool) -> dict[str, Any]:
     line: dict[str, Any] = {"case": entry.case, "arch": arch} | ours(entry, arch, check=check)
     line |= {"torch_ms": torch_ms(entry), "copy_ms": copy_ms(entry.moved_bytes, arch), "moved_bytes": entry.moved_bytes}
     if entry.flops:
-        line["gflops"] = entry.flops / line["kernel_ms"] / 1e6
+        line["gflops"] = entry.flops / line["kernel_ms"]["median_ms"] / 1e6
     if line["torch_ms"] is not None:
-        line["torch_over_kernel"] = line["torch_ms"] / line["kernel_ms"]
+        line["torch_over_kernel"] = line["torch_ms"]["median_ms"] / line["kernel_ms"]["median_ms"]
     return {key: round(value, 4) if isinstance(value, float) else value for key, value in line.items()}
 
 

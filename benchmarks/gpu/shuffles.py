@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
 import numpy as np
+from times import figures
 
 from warploom.core import UserError
 from warploom.gpu import Compiled, assemble, compile_to_ptx, device_arch, device_available, time_kernel
@@ -26,16 +27,19 @@ SUITES: dict[str, tuple[dict[str, Stencil], Shape]] = {
 }  # fmt: skip
 
 
+def policies(arch: str) -> dict[str, Policy]:
+    return {"original": apply_none, "all": apply_all, "profitable": Profitable(arch)}
+
+
 def measure(stencil: Stencil, shape: Shape, arch: str) -> dict[str, object]:
     """Milliseconds per version, and what was applied."""
     text = compile_to_ptx(cuda_source(stencil, shape), arch)
     extents = (*EXTENTS[stencil.dims][: len(stencil.extents)], *(256,) * (len(stencil.extents) - len(EXTENTS[stencil.dims])))
     given = parameters(stencil, extents, np.random.default_rng(0))
     grid, block = launch(stencil, shape, extents)
-    policies: dict[str, Policy] = {"original": apply_none, "all": apply_all, "profitable": Profitable(arch)}
     line: dict[str, object] = {"shape": shape, "arch": arch, "extents": extents, "block": block}
     first: list[np.ndarray] | None = None
-    for name, policy in policies.items():
+    for name, policy in policies(arch).items():
         found = shuffle(parse(text), ShuffleOptions(policy=policy))
         cubin, log = assemble(found.text, arch)
         compiled = Compiled(arch, found.text, cubin, int(log.partition("Used ")[2].split()[0]), 0, 0, 0, log)
@@ -44,7 +48,7 @@ def measure(stencil: Stencil, shape: Shape, arch: str) -> dict[str, object]:
         timing = time_kernel(compiled, stencil.symbol, grid, block, arrays, scalars)
         report = found.reports[0]
         line[name] = {
-            "median_ms": timing.median_ms, "best_ms": timing.best_ms, "registers": compiled.registers,
+            **figures(timing), "best_ms": timing.best_ms, "registers": compiled.registers,
             "applied": len(report.applied), "predicted_gain": report.predicted_gain,
         }  # fmt: skip
         first = arrays if first is None else first

@@ -11,7 +11,9 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from warploom.gpu import compile_cuda, toolchain_available
+from warploom import gpu
+from warploom.core import Diagnostic, UserError
+from warploom.gpu import compile_cuda, toolchain, toolchain_available
 
 FOLDER = Path(__file__).parents[2] / "benchmarks" / "gpu"
 
@@ -19,6 +21,7 @@ pytestmark = pytest.mark.skipif(not toolchain_available(), reason="needs the ext
 
 
 def program(name: str) -> ModuleType:
+    sys.path[:0] = [] if str(FOLDER) in sys.path else [str(FOLDER)]  # as where they are programs
     spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
@@ -99,26 +102,91 @@ def test_everything_goes_on_where_it_stopped(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     everything = program("everything")
-    assert everything.main([]) == 3 and "no GPU here" in capsys.readouterr().err
+    assert everything.main([]) == 3 and capsys.readouterr().err.startswith("no GPU here")
+    times = '{"median_ms": %s, "low_ms": %s, "high_ms": %s}'
+    ours, torch, copy = times % (2.0, 1.5, 2.5), times % (3.0, 2.9, 3.6), times % (1.0, 1.0, 1.0)
     told = {
-        "good": 'print(\'{"case": "a", "kernel_ms": 2.0, "torch_ms": 3.0, "copy_ms": 1.0}\')',
+        "good": f'print(\'{{"case": "a", "kernel_ms": {ours}, "torch_ms": {torch}, "copy_ms": {copy}, "gflops": 1.0}}\')',
         "bad": "import pathlib, sys; p = pathlib.Path('DONE'); n = p.exists(); p.touch(); sys.exit(0 if n else 'no luck')",
         "last": 'print(\'{"case": "b", "same": true}\')',
     }
     made = [everything.Piece(n, (sys.executable, "-c", t.replace("DONE", str(tmp_path / "done")))) for n, t in told.items()]
-    monkeypatch.setattr(everything, "why_no_device", lambda: None)
-    monkeypatch.setattr(everything, "device_names", lambda: ("A board (sm_90)",))
+    monkeypatch.setattr(gpu, "why_no_device", lambda: None)
+    monkeypatch.setattr(gpu, "device_names", lambda: ("A board (sm_90)",))
     monkeypatch.setattr(everything, "pieces", lambda: made)
     out = tmp_path / "lines.jsonl"
     words = ["--out", str(out)]
     assert everything.main([*words, "--minutes", "0"]) == 3 and not everything.read(out)
     assert everything.main([*words, "--only", "[gb]*"]) == 1
     shown = capsys.readouterr()
-    assert "wrong: bad: no luck" in shown.err and "1.50" in shown.out  # 3 ms of torch over 2 ms
+    assert "wrong: bad: no luck" in shown.err and "1.50  1.16 to 2.40" in shown.out  # 3 ms of torch over 2 ms
+    drawn = out.with_suffix(".svg").read_text()
+    assert str(out.with_suffix(".svg")) in shown.err and ">1.50<" in drawn and ">a (torch_ms)<" in drawn
     assert everything.main(words) == 1
     assert [line["piece"] for line in everything.read(out)] == ["good", "bad", "last"]
     assert everything.main([*words, "--again"]) == 0
     assert [line["piece"] for line in everything.read(out)] == ["good", "bad", "last", "bad"]
+
+
+def test_everything_says_what_it_lacks(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    everything = program("everything")
+    assert everything.lacking(("json", "no_such_module", "no_such.package")) == ["no_such_module", "no_such.package"]
+    monkeypatch.setattr(everything, "NEEDED", ("json", "no_such_module"))
+    assert everything.main([]) == 3 and "lacks the modules no_such_module; `pip install" in capsys.readouterr().err
+    monkeypatch.setattr(everything, "NEEDED", ())
+    monkeypatch.setattr(gpu, "why_no_device", lambda: None)
+    monkeypatch.setattr(gpu, "device_names", lambda: ("A board (sm_90)",))
+    monkeypatch.setattr(gpu, "toolchain_available", lambda: False)
+    monkeypatch.setattr(everything, "INPUTS", everything.ROOT / "build" / "nothing.zip")
+    assert everything.main([]) == 3 and "no compilers (NVRTC, ptxas) are installed, and no build" in capsys.readouterr().err
+    piece = everything.Piece
+    show = (sys.executable, "-c", "import os; print('{\"case\": \"' + os.environ['WARPLOOM_PREBUILT'] + '\"}')")
+    monkeypatch.setattr(
+        everything, "pieces", lambda: [piece("tests", ("false",)), piece("calls/numpy", ("false",)), piece("a", show)]
+    )
+    (made := tmp_path / "inputs.zip").touch()
+    monkeypatch.setattr(everything, "INPUTS", made)
+    assert everything.main(["--out", str(tmp_path / "lines.jsonl")]) == 0
+    assert "the tests and the calls are left out" in capsys.readouterr().err
+    assert [line["case"] for line in everything.read(tmp_path / "lines.jsonl")] == [str(made)]
+
+
+def test_kernels_are_compiled_for_machines_without_compilers(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    inputs, latencies = program("inputs"), program("latencies")
+    path = tmp_path / "build" / "inputs.zip"
+    words = ["--arch", "sm_90", "--only", "latencies/arith", "--out", str(path)]
+    assert inputs.main(words) == 0
+    assert capsys.readouterr().out.startswith(f"{path}: 0.0 MB")
+    source = latencies.chain_source(*latencies.CHAINS["arithmetic_cycles"])
+    expected, length = compile_cuda(source), path.stat().st_size
+
+    def missing(*_: object) -> bytes:
+        raise UserError(Diagnostic("TOOL_MISSING", "no compiler"))
+
+    monkeypatch.setattr(toolchain, "_compiled", missing)
+    monkeypatch.setattr(toolchain, "_assembled", missing)
+    with pytest.raises(UserError, match="no compiler"):
+        compile_cuda(source)
+    monkeypatch.setenv("WARPLOOM_PREBUILT", str(path))
+    assert replace(compile_cuda(source, options=("-I/elsewhere",)), log=expected.log) == expected
+    for other in ({"source": source + " "}, {"source": source, "arch": "sm_80"}, {"source": source, "options": ("-G",)}):
+        with pytest.raises(UserError, match="no compiler"):
+            compile_cuda(**other)
+    monkeypatch.delenv("WARPLOOM_PREBUILT")
+    assert inputs.main(words) == 0 and path.stat().st_size == length, "all of it is there already"
+    assert inputs.main([*words[:3], "latencies/sh", *words[4:]]) == 1
+    assert "sm_90 latencies/shuffle_cycles: " in capsys.readouterr().out
+    monkeypatch.setenv("WARPLOOM_PREBUILT", str(tmp_path / "other.zip"))
+    for content in (None, b"PK no"):
+        if content:
+            (tmp_path / "other.zip").write_bytes(content)
+        with pytest.raises(UserError, match=r"expected a file of compiled kernels, got .*other\.zip") as caught:
+            compile_cuda(source)
+        assert "make gpu-inputs" in (caught.value.diagnostics[0].fix or "")
 
 
 def test_kernels_are_compared_bit_by_bit(monkeypatch: pytest.MonkeyPatch) -> None:

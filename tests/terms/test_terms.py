@@ -1,19 +1,26 @@
 """Terms: interning, operators, errors, text."""
 
 import contextlib
+import functools
 import random
+import re
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
+from warploom.core import i32
 from warploom.terms import (
+    NormalForm,
+    Normaliser,
     TermError,
+    algebra_for,
     apply,
     atom,
     component,
     constant,
+    form_text,
     maximum,
     minimum,
     pack,
@@ -148,6 +155,19 @@ def test_long_text_says_how_much_is_left_out():
     assert term_text(total, 13).endswith("x[11] + x[12] + ... (2 more)")
     assert "more" not in term_text(total, 15)
     assert term_text(apply("f", a, b, c), 2) == "f(x[0], x[1], ... (1 more))"
+
+
+@pytest.mark.parametrize("op", ["+", "^", "|", "min"])
+def test_texts_beside_each_other_begin_with_what_differs(op):
+    words = Normaliser(algebra_for(i32))
+    whole = [atom("x", (n,)) for n in range(40)]
+    one, other = (functools.reduce(lambda p, q: apply(op, p, q), whole[:missing] + whole[missing + 1 :]) for missing in (30, 35))
+    one, other = words.normal(one), words.normal(other)
+    assert isinstance(one, NormalForm) and isinstance(other, NormalForm)
+    first, second = form_text(one, beside=other), form_text(other, beside=one)
+    assert re.search(r"x\[\d+\]", first).group() == "x[35]" and re.search(r"x\[\d+\]", second).group() == "x[30]"
+    assert first.count("x[35]") == 1 and "(27 more)" in first
+    assert form_text(one, 50, beside=other) == form_text(one, 50), "nothing is left out, so that the reading order stays"
 
 
 def test_text():

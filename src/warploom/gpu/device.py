@@ -11,7 +11,7 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from statistics import median
+from statistics import quantiles
 from typing import Any, Literal
 
 import numpy as np
@@ -30,6 +30,8 @@ class Timing:
     median_ms: float
     best_ms: float
     runs: int
+    quartiles_ms: tuple[float, float]
+    """A quarter of the launches took no longer than the first, a quarter no less than the second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +221,8 @@ def time_kernel(
         finally:
             for event in events:
                 api.cuEventDestroy(event)
-    return Timing(median(times), min(times), repeats)
+    low, middle, high = quantiles(times, n=4, method="inclusive") if repeats > 1 else times * 3
+    return Timing(middle, min(times), repeats, (low, high))
 
 
 @contextmanager

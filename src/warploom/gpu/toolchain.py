@@ -16,13 +16,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from warploom.core import Diagnostic, Span, UserError, find_program, find_tool, read_text_file
 from warploom.core.programs import INSTALL, cuda_folders
-
-if TYPE_CHECKING:
-    pass
+from warploom.gpu.prebuilt import compiled_once
 
 _ERROR_LINE = re.compile(
     r"^(?P<file>[^\s(:]+)\((?P<line>\d+)\): (?:catastrophic )?error(?: #\d+(?:-D)?)?: (?P<message>.*)$", re.M
@@ -88,17 +86,18 @@ def compile_to_ptx(source: str, arch: str = "sm_90", *, options: tuple[str, ...]
 
     `name`: what errors and line information call the text.
     """
-    nvrtc = _nvrtc()
     flags = [
         f"--gpu-architecture={arch.replace('sm_', 'compute_')}",
         "--std=c++17",
         *(f"-I{f}" for f in include_folders()),
         *options,
     ]
-    return _compiled(nvrtc, source, name, flags)
+    settings = (name, *flags)
+    return compiled_once("ptx", source, arch, settings, lambda: _compiled(source, name, flags).encode()).decode()
 
 
-def _compiled(nvrtc: Any, source: str, name: str, flags: list[str]) -> str:
+def _compiled(source: str, name: str, flags: list[str]) -> str:
+    nvrtc = _nvrtc()
     program = _checked(nvrtc, nvrtc.nvrtcCreateProgram(source.encode(), name.encode(), 0, [], []))
     try:
         (code,) = nvrtc.nvrtcCompileProgram(program, len(flags), [f.encode() for f in flags])
@@ -218,6 +217,13 @@ def compile_cuda(source: str, arch: str = "sm_90", *, options: tuple[str, ...] =
 def assemble(ptx: str, arch: str = "sm_90", *, options: Sequence[str] = (), limit_s: float = 300) -> tuple[bytes, str]:
     """Cubin and `ptxas -v` log of a PTX text; `options` go to ptxas. UserError (PTXAS_ERROR) with the log, PTXAS_LIMIT past
     `limit_s` wall seconds."""
+    found = compiled_once("cubin", ptx, arch, options, lambda: b"\0".join(_assembled(ptx, arch, options, limit_s)))
+    log, _, cubin = found.partition(b"\0")
+    return cubin, log.decode(errors="replace")
+
+
+def _assembled(ptx: str, arch: str, options: Sequence[str], limit_s: float) -> tuple[bytes, bytes]:
+    """The log, and the cubin."""
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder) / "kernel.ptx", Path(folder) / "kernel.cubin"
         source.write_text(ptx, encoding="utf-8", errors="surrogateescape")
@@ -230,7 +236,7 @@ def assemble(ptx: str, arch: str = "sm_90", *, options: Sequence[str] = (), limi
         log = done.stdout + done.stderr
         if done.returncode != 0:
             raise UserError(Diagnostic("PTXAS_ERROR", f"expected ptxas to accept the PTX for {arch}, got: {log.strip()}"))
-        return target.read_bytes(), log
+        return log.encode(errors="replace"), target.read_bytes()
 
 
 def registers_used(log: str) -> list[int]:

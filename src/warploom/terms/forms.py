@@ -32,6 +32,7 @@ Tropical: TypeAlias = dict[Monomial, Number]
 _DEEPEST = 1
 """Forms around a form that is shown."""
 _MANY, _FEW = 64, 12
+"""Items of which the texts are made, of a form alone and of one in another."""
 LARGEST_FORM = 500_000
 """Monomials of one canonical form; products past it raise FormTooLargeError."""
 
@@ -152,33 +153,35 @@ def multiply_clauses(a: Clauses, b: Clauses) -> Clauses:
 # ---------------------------------------------------------------- text
 
 
-def form_text(form: NormalForm, most_items: int = 12, depth: int = 0) -> str:
-    """`form` as an expression, monomials in reading order, cut after `most_items`; forms deep inside of it are `...`.
+def form_text(form: NormalForm, most_items: int = 12, *, beside: NormalForm | None = None, depth: int = 0) -> str:
+    """`form` as an expression, monomials in reading order, cut after `most_items`.
 
-    depth: of the form in another one.
+    Where it is cut beside another form of its kind, what the other one lacks comes first. depth: of the form in another one;
+    deep ones are `...`.
     """
     if depth > _DEEPEST:
         return "..."
-    text = partial(_term_text, depth=depth)
+    text = partial(_inner_text, depth=depth)
+    known = beside.items if beside is not None and beside.kind == form.kind and len(form.items) > most_items else frozenset()
+    items = [(item in known, item) for item in _some(form, known, depth)]
+    cut = len(form.items) - len(items)
     match form.kind:
         case "polynomial":
-            parts = [_polynomial_part(m, c, text) for m, c in _shown(form.items, depth)]
-            return _joined(parts, " + ", most_items, len(form.items)).replace("+ -", "- ")
+            parts = [(late, _polynomial_part(m, c, text)) for late, (m, c) in items]
+            return _joined(parts, " + ", most_items, cut).replace("+ -", "- ")
         case "bits" | "or":
-            parts = [_product(m, " & ", None if c == form.ones and m else hex(c), text) for m, c in form.items]
-            return _joined(parts, " ^ " if form.kind == "bits" else " | ", most_items)
+            parts = [(late, _product(m, " & ", None if c == form.ones and m else hex(c), text)) for late, (m, c) in items]
+            return _joined(parts, " ^ " if form.kind == "bits" else " | ", most_items, cut)
         case "lattice":
-            parts = [
-                _call("max", [*(text(t) for t in c), *([] if k is None else [number_text(k)])], most_items) for c, k in form.items
-            ]
-            return _call("min", parts, most_items)
+            parts = [(late, _maximum(clause, number, most_items, text)) for late, (clause, number) in items]
+            return _call("min", parts, most_items, cut)
         case "min +" | "max +":
-            parts = [_product(m, " + ", None if c == 0 else number_text(c), text) for m, c in form.items]
-            return _call(form.kind[:3], parts, most_items)
+            parts = [(late, _product(m, " + ", None if c == 0 else number_text(c), text)) for late, (m, c) in items]
+            return _call(form.kind[:3], parts, most_items, cut)
         case _:
             op = form.kind.removeprefix("multiset ")
-            parts = [_factor_text(term, text) for term, n in form.items for _ in range(min(n, most_items + 1))]
-            return _call(op, parts, most_items) if op[0].isalpha() else _joined(parts, f" {op} ", most_items)
+            parts = [(late, _factor_text(term, text)) for late, (term, n) in items for _ in range(min(n, most_items + 1))]
+            return _call(op, parts, most_items, cut) if op[0].isalpha() else _joined(parts, f" {op} ", most_items, cut)
 
 
 def _natural(text: str) -> list[tuple[int, int, str]]:
@@ -213,20 +216,34 @@ def _factor_text(term: Term, text: Callable[[Term], str]) -> str:
     return f"({text(term)})" if term.op == "form" else text(term)
 
 
-def _term_text(term: Term, depth: int) -> str:
+def _inner_text(term: Term, depth: int) -> str:
     return term_text(term, of_form=partial(form_text, depth=depth + 1))
 
 
-def _shown(items: frozenset[tuple[Monomial, Any]], depth: int) -> Iterable[tuple[Monomial, Any]]:
-    """The monomials that may be shown: of many the oldest, since each text may be long."""
+def _some(form: NormalForm, known: frozenset[Any], depth: int) -> Iterable[Any]:
+    """The items that may be shown: of many those that are not known first, then the oldest, since each text may be long."""
     most = _FEW if depth else _MANY
-    return items if len(items) <= most else sorted(items, key=lambda item: [t.serial for t in item[0]])[:most]
+    if len(form.items) <= most:
+        return form.items
+
+    def place(item: Any) -> tuple[bool, list[int]]:
+        terms: Iterable[Term] = [item[0]] if isinstance(item[0], Term) else item[0]
+        return item in known, sorted(t.serial for t in terms)
+
+    return sorted(form.items, key=place)[:most]
 
 
-def _joined(parts: list[str], op: str, most_items: int, count: int | None = None) -> str:
-    cut = (len(parts) if count is None else count) - most_items
-    return op.join(sorted(parts, key=_natural)[:most_items]) + (f"{op}... ({cut} more)" if cut > 0 else "")
+def _maximum(clause: frozenset[Term], number: Number | None, most_items: int, text: Callable[[Term], str]) -> str:
+    operands = [*map(text, clause), *([] if number is None else [number_text(number)])]
+    return _call("max", [(False, operand) for operand in operands], most_items)
 
 
-def _call(name: str, parts: list[str], most_items: int) -> str:
-    return parts[0] if len(parts) == 1 else f"{name}({_joined(parts, ', ', most_items)})"
+def _joined(parts: list[tuple[bool, str]], op: str, most_items: int, others: int = 0) -> str:
+    """Parts with whether they come behind all others. others: parts that are left out anyway."""
+    cut = len(parts) + others - most_items
+    texts = [text for _, text in sorted(parts, key=lambda part: (part[0], _natural(part[1])))]
+    return op.join(texts[:most_items]) + (f"{op}... ({cut} more)" if cut > 0 else "")
+
+
+def _call(name: str, parts: list[tuple[bool, str]], most_items: int, others: int = 0) -> str:
+    return parts[0][1] if len(parts) == 1 else f"{name}({_joined(parts, ', ', most_items, others)})"

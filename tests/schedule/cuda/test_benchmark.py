@@ -18,6 +18,8 @@ PROGRAM = Path(__file__).parents[3] / "benchmarks" / "gpu" / "schedule.py"
 
 @pytest.fixture(scope="module")
 def program() -> ModuleType:
+    folder = str(PROGRAM.parent)
+    sys.path[:0] = [] if folder in sys.path else [folder]  # as where it is a program
     spec = importlib.util.spec_from_file_location("schedule_benchmark", PROGRAM)
     assert spec is not None and spec.loader is not None
     module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)

@@ -5,8 +5,9 @@
     value of a thread := that of its representative, with each element `x[k]` as `x[k + the steps between them * moves of x]`
 
 How an array moves is seen where its elements are first computed with, and every later column of values is compared with it. A
-column that does not move so has a value of its own for each thread, and so has what is shared or branched on. A shuffle keeps it so
-where each thread takes from another one as its representative does, and a load of shared memory where it gives what was stored so.
+column that does not move so has a value of its own for each thread, and so has what is shared or branched on. A shuffle keeps it
+so where each thread takes from another one as its representative does, and a load of shared memory where it gives what was stored
+so.
 """
 
 from __future__ import annotations

@@ -34,6 +34,7 @@ from warploom.terms import (
     constant,
     element_text,
     evaluate,
+    form_text,
     is_exact,
     is_partial,
     iterate_post,
@@ -201,7 +202,7 @@ class Comparison:
                 if settled == "equal" or (settled == "open" and open_element is not None):
                     continue
                 element = pair.element
-                expected, found = self._wanted(element, pair.want), self._text(pair.left)
+                expected, found = self._wanted(element, pair.want, pair.left), self._text(pair.left, pair.want)
                 if element.line is None:
                     found += " (its content before: nothing is stored here)"
                 told = Difference(element.array, element.index, expected, found, element.line, numbers)
@@ -368,15 +369,18 @@ class Comparison:
                 order.add(self.types.get(t.data[0], self.algebra.dtype))
         return order if has_order else set()
 
-    def _wanted(self, element: Element, want: Term) -> str:
+    def _wanted(self, element: Element, want: Term, got: Term) -> str:
         old = want.op == "atom" and want.data[0] == element.array and tuple(want.data[1]) == element.index
-        return self._text(want) + (" (its content before: the spec does not store it)" if old else "")
+        return self._text(want, got) + (" (its content before: the spec does not store it)" if old else "")
 
-    def _text(self, term: Term) -> str:
+    def _text(self, term: Term, beside: Term | None = None) -> str:
+        """In a long text what `beside` lacks comes first."""
         try:
-            return str(self.normaliser.canonical(term))
+            form = self.normaliser.normal(term)
+            other = None if beside is None else self.normaliser.normal(beside)
         except FormTooLargeError:
             return term_text(term)
+        return str(form) if isinstance(form, Term) else form_text(form, beside=None if isinstance(other, Term) else other)
 
     # ------------------------------------------------------------ terms of several kinds in one
 

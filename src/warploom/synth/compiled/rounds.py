@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from itertools import takewhile
 
 from warploom.ptx import TYPE_BITS, branch_targets, flow_graph, liveness
@@ -561,10 +562,8 @@ class _After:
         match self.changes[symbol]:
             case Added(()):
                 return before
-            case Added((total, *parts)):
-                for part in parts:
-                    total = self._made("+", total, part)
-                self.sums[symbol] = total
+            case Added(parts):
+                self.sums[symbol] = reduce(lambda total, part: self._made("+", total, part), parts)
                 return self._made("+", before, symbol)
             case Offered(value):
                 self.sums[symbol] = apply(GREATEST, value)

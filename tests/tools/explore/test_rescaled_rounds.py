@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 from tests.schedule.online.test_rewrite import attention
-from tests.tools.explore.test_every_block import by_hand
+from tests.tools.explore.test_every_block import by_hand, row_sum
 
 from warploom.core import f32
 from warploom.gpu import toolchain_available
@@ -153,3 +153,33 @@ def test_a_maximum_and_a_sum_in_two_loops(right: str, wrong: str, verdict: str) 
     assert found.verdict == verdict, found.reason
     if verdict == "proved":
         assert found.thread_steps < 16 * 48
+
+
+SHUFFLED = """
+extern "C" __global__ void row_sum(const float* x, float* y)
+{
+    const int row = blockIdx.x * 4 + threadIdx.y;
+    float total = 0.0f;
+    #pragma unroll
+    for (int k = 0; k < 4; ++k) {
+        total += x[row * 32 + k * 8 + threadIdx.x];
+    }
+    total += __shfl_xor_sync(0xffffffffu, total, 4);
+    total += __shfl_xor_sync(0xffffffffu, total, 2);
+    total += __shfl_xor_sync(0xffffffffu, total, 1);
+    if (threadIdx.x == 0) {
+        y[row] = total;
+    }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"), [("", ""), ("total, 2)", "total, 8)"), ("total, 4)", "total, 12)"), ("k * 8", "k * 8 % 24")]
+)
+def test_threads_that_shuffle_alike_are_proved_by_those_of_a_row(right: str, wrong: str) -> None:
+    text = SHUFFLED.replace(right, wrong) if right else SHUFFLED
+    stage, kernel = by_hand(row_sum, {"rows": 16, "columns": 32}, text, (4, 1, 1), (8, 4, 1))
+    axes = (False, True, True)
+    found = prove_blocks(stage, kernel, compiled_for_proof(stage, kernel), arguments_of(stage, kernel), alike=axes)
+    assert (found.verdict == "proved") == (not right), found.reason

@@ -183,3 +183,36 @@ def test_threads_that_shuffle_alike_are_proved_by_those_of_a_row(right: str, wro
     axes = (False, True, True)
     found = prove_blocks(stage, kernel, compiled_for_proof(stage, kernel), arguments_of(stage, kernel), alike=axes)
     assert (found.verdict == "proved") == (not right), found.reason
+
+
+BY_TWO_LANES = (
+    ("blockIdx.x * 8 + threadIdx.x", "blockIdx.x * 4 + threadIdx.y"),
+    (
+        "const float q0 = Q[i * 2], q1 = Q[i * 2 + 1];",
+        "const int lane = threadIdx.y * 2 + threadIdx.x;\n    const float q0 = Q[i * 2 + threadIdx.x];",
+    ),
+    ("k[threadIdx.x] = K[j0 * 8 + threadIdx.x];", "k[lane] = K[j0 * 8 + lane];"),
+    ("v[threadIdx.x] = V[j0 * 8 + threadIdx.x];", "v[lane] = V[j0 * 8 + lane];"),
+    (
+        "s[j] = scale * (q0 * k[j * 2] + q1 * k[j * 2 + 1]);",
+        "const float part = q0 * k[j * 2 + threadIdx.x];\n            s[j] = scale * (part + __shfl_xor_sync(0xffu, part, 1));",
+    ),
+    ("w0 += e * v[j * 2];", "w0 += e * v[j * 2 + threadIdx.x];"),
+    ("            w1 += e * v[j * 2 + 1];\n", ""),
+    ("Y[i * 2] = y0 / total;", "Y[i * 2 + threadIdx.x] = y0 / total;"),
+    ("    Y[i * 2 + 1] = y1 / total;\n", ""),
+)
+
+
+@pytest.mark.parametrize("is_alike", [True, False])
+@pytest.mark.parametrize(("right", "wrong"), [("", ""), ("part, 1)", "part, 2)"), ("y0 * rescaling", "y0")])
+def test_lanes_that_share_a_row(right: str, wrong: str, is_alike: bool) -> None:
+    text = ATTENTION
+    for old, new in (*BY_TWO_LANES, *([(right, wrong)] if right else [])):
+        assert old in text
+        text = text.replace(old, new)
+    stage, kernel = by_hand(attention, {"n": 16, "m": 4 * ROUNDS, "d": 2}, text, (4, 1, 1), (2, 4, 1))
+    kernel = replace(kernel, parameters=(Parameter("scale", f32),))
+    axes = (False, is_alike, is_alike)
+    found = prove_blocks(stage, kernel, compiled_for_proof(stage, kernel), arguments_of(stage, kernel), alike=axes)
+    assert (found.verdict == "proved") == (not right), found.reason

@@ -8,13 +8,14 @@ from warploom.terms.algebra import Algebra, AlgebraName, Region, algebra_for
 from warploom.terms.arrays import DataIndexError, SymbolicArray, as_terms, stored_mask, symbols, zero_array
 from warploom.terms.casts import convert, held_number, holds, is_exact
 from warploom.terms.evaluate import evaluate
-from warploom.terms.forms import LARGEST_FORM, FormTooLargeError, Monomial, NormalForm, form_text
+from warploom.terms.forms import LARGEST_FORM, FormTooLargeError, Monomial, NormalForm, form_text, serial
 from warploom.terms.mixed import mixed, mixed_op
 from warploom.terms.normal import Canonical, Normaliser, equal, normal
 from warploom.terms.partial import PARTIAL, beyond_numbers, condition_of_value, is_partial, without_value
 from warploom.terms.products import NotSumOfProductsError, ProductReader
 from warploom.terms.promotion import Stored
 from warploom.terms.term import (
+    GREATEST,
     Number,
     Term,
     TermError,
@@ -31,9 +32,11 @@ from warploom.terms.term import (
 )
 from warploom.terms.text import element_text, term_text
 from warploom.terms.usage import DIVISORS, IN_RANGE, Usage, operations
+from warploom.terms.written_out import WrittenOut, parts_of, summands, values_of_maximum
 
 __all__ = [
     "DIVISORS",
+    "GREATEST",
     "IN_RANGE",
     "LARGEST_FORM",
     "PARTIAL",
@@ -54,6 +57,7 @@ __all__ = [
     "Term",
     "TermError",
     "Usage",
+    "WrittenOut",
     "algebra_for",
     "apply",
     "as_terms",
@@ -79,11 +83,15 @@ __all__ = [
     "normal",
     "operations",
     "pack",
+    "parts_of",
+    "serial",
     "stored_mask",
     "strict_comparisons",
+    "summands",
     "symbols",
     "term_text",
     "to_operand",
+    "values_of_maximum",
     "without_value",
     "zero_array",
 ]

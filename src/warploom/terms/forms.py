@@ -12,14 +12,15 @@ monomials.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import Any, TypeAlias
 
 from warploom.core import WarploomError
 from warploom.terms.term import Number, Term
-from warploom.terms.text import number_text
+from warploom.terms.text import number_text, term_text
 
 Monomial: TypeAlias = tuple[Term, ...]
 Polynomial: TypeAlias = dict[Monomial, int | Fraction]
@@ -28,6 +29,10 @@ Clauses: TypeAlias = dict[frozenset[Term], Number | None]
 """Clause -> its constant operand of max; None without one."""
 Tropical: TypeAlias = dict[Monomial, Number]
 
+_DEEPEST = 1
+"""Forms around a form that is shown."""
+_MANY, _FEW = 64, 12
+"""Items of which the texts are made, of a form alone and of one in another."""
 LARGEST_FORM = 500_000
 """Monomials of one canonical form; products past it raise FormTooLargeError."""
 
@@ -148,30 +153,35 @@ def multiply_clauses(a: Clauses, b: Clauses) -> Clauses:
 # ---------------------------------------------------------------- text
 
 
-def form_text(form: NormalForm, most_items: int = 12, *, beside: NormalForm | None = None) -> str:
+def form_text(form: NormalForm, most_items: int = 12, *, beside: NormalForm | None = None, depth: int = 0) -> str:
     """`form` as an expression, monomials in reading order, cut after `most_items`.
 
-    Where it is cut beside another form of its kind, what the other one lacks comes first.
+    Where it is cut beside another form of its kind, what the other one lacks comes first. depth: of the form in another one;
+    deep ones are `...`.
     """
+    if depth > _DEEPEST:
+        return "..."
+    text = partial(_inner_text, depth=depth)
     known = beside.items if beside is not None and beside.kind == form.kind and len(form.items) > most_items else frozenset()
-    items = [(item in known, item) for item in form.items]
+    items = [(item in known, item) for item in _some(form, known, depth)]
+    cut = len(form.items) - len(items)
     match form.kind:
         case "polynomial":
-            parts = [(late, _polynomial_part(m, c)) for late, (m, c) in items]
-            return _joined(parts, " + ", most_items).replace("+ -", "- ")
+            parts = [(late, _polynomial_part(m, c, text)) for late, (m, c) in items]
+            return _joined(parts, " + ", most_items, cut).replace("+ -", "- ")
         case "bits" | "or":
-            parts = [(late, _product(m, " & ", None if c == form.ones and m else hex(c))) for late, (m, c) in items]
-            return _joined(parts, " ^ " if form.kind == "bits" else " | ", most_items)
+            parts = [(late, _product(m, " & ", None if c == form.ones and m else hex(c), text)) for late, (m, c) in items]
+            return _joined(parts, " ^ " if form.kind == "bits" else " | ", most_items, cut)
         case "lattice":
-            parts = [(late, _maximum(clause, number, most_items)) for late, (clause, number) in items]
-            return _call("min", parts, most_items)
+            parts = [(late, _maximum(clause, number, most_items, text)) for late, (clause, number) in items]
+            return _call("min", parts, most_items, cut)
         case "min +" | "max +":
-            parts = [(late, _product(m, " + ", None if c == 0 else number_text(c))) for late, (m, c) in items]
-            return _call(form.kind[:3], parts, most_items)
+            parts = [(late, _product(m, " + ", None if c == 0 else number_text(c), text)) for late, (m, c) in items]
+            return _call(form.kind[:3], parts, most_items, cut)
         case _:
             op = form.kind.removeprefix("multiset ")
-            parts = [(late, _factor_text(term)) for late, (term, n) in items for _ in range(min(n, most_items + 1))]
-            return _call(op, parts, most_items) if op[0].isalpha() else _joined(parts, f" {op} ", most_items)
+            parts = [(late, _factor_text(term, text)) for late, (term, n) in items for _ in range(min(n, most_items + 1))]
+            return _call(op, parts, most_items, cut) if op[0].isalpha() else _joined(parts, f" {op} ", most_items, cut)
 
 
 def _natural(text: str) -> list[tuple[int, int, str]]:
@@ -189,34 +199,51 @@ def _natural(text: str) -> list[tuple[int, int, str]]:
     return key
 
 
-def _polynomial_part(monomial: Monomial, coefficient: int | Fraction) -> str:
+def _polynomial_part(monomial: Monomial, coefficient: int | Fraction, text: Callable[[Term], str]) -> str:
     if not monomial:
         return number_text(coefficient)
     sign = "-" if coefficient < 0 else ""
     size = abs(coefficient)
-    return sign + _product(monomial, "*", None if size == 1 else number_text(size))
+    return sign + _product(monomial, "*", None if size == 1 else number_text(size), text)
 
 
-def _product(monomial: Monomial, op: str, factor: str | None) -> str:
-    texts = sorted((_factor_text(t) for t in monomial), key=_natural)
+def _product(monomial: Monomial, op: str, factor: str | None, text: Callable[[Term], str]) -> str:
+    texts = sorted((_factor_text(t, text) for t in monomial), key=_natural)
     return op.join(([factor] if factor else []) + texts) or "0"
 
 
-def _factor_text(term: Term) -> str:
-    return f"({term})" if term.op == "form" else str(term)
+def _factor_text(term: Term, text: Callable[[Term], str]) -> str:
+    return f"({text(term)})" if term.op == "form" else text(term)
 
 
-def _maximum(clause: frozenset[Term], number: Number | None, most_items: int) -> str:
-    operands = [*map(str, clause), *([] if number is None else [number_text(number)])]
-    return _call("max", [(False, text) for text in operands], most_items)
+def _inner_text(term: Term, depth: int) -> str:
+    return term_text(term, of_form=partial(form_text, depth=depth + 1))
 
 
-def _joined(parts: list[tuple[bool, str]], op: str, most_items: int) -> str:
-    """Parts with whether they come behind all others."""
-    cut = len(parts) - most_items
+def _some(form: NormalForm, known: frozenset[Any], depth: int) -> Iterable[Any]:
+    """The items that may be shown: of many those that are not known first, then the oldest, since each text may be long."""
+    most = _FEW if depth else _MANY
+    if len(form.items) <= most:
+        return form.items
+
+    def place(item: Any) -> tuple[bool, list[int]]:
+        terms: Iterable[Term] = [item[0]] if isinstance(item[0], Term) else item[0]
+        return item in known, sorted(t.serial for t in terms)
+
+    return sorted(form.items, key=place)[:most]
+
+
+def _maximum(clause: frozenset[Term], number: Number | None, most_items: int, text: Callable[[Term], str]) -> str:
+    operands = [*map(text, clause), *([] if number is None else [number_text(number)])]
+    return _call("max", [(False, operand) for operand in operands], most_items)
+
+
+def _joined(parts: list[tuple[bool, str]], op: str, most_items: int, others: int = 0) -> str:
+    """Parts with whether they come behind all others. others: parts that are left out anyway."""
+    cut = len(parts) + others - most_items
     texts = [text for _, text in sorted(parts, key=lambda part: (part[0], _natural(part[1])))]
     return op.join(texts[:most_items]) + (f"{op}... ({cut} more)" if cut > 0 else "")
 
 
-def _call(name: str, parts: list[tuple[bool, str]], most_items: int) -> str:
-    return parts[0][1] if len(parts) == 1 else f"{name}({_joined(parts, ', ', most_items)})"
+def _call(name: str, parts: list[tuple[bool, str]], most_items: int, others: int = 0) -> str:
+    return parts[0][1] if len(parts) == 1 else f"{name}({_joined(parts, ', ', most_items, others)})"

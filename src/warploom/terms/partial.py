@@ -9,7 +9,8 @@ from math import isfinite
 from warploom.core import DType, f64
 from warploom.terms.evaluate import evaluate
 from warploom.terms.normal import Normaliser
-from warploom.terms.term import Term
+from warploom.terms.term import Term, iterate_post
+from warploom.terms.visits import POWERS
 
 PARTIAL = frozenset({"/", "sqrt", "rsqrt", "log", "lg2"})
 """Operations without a value where the last operand is 0 (a quotient) or negative (a root) or both (a logarithm)."""
@@ -33,6 +34,7 @@ def without_value(terms: Iterable[Term], normaliser: Normaliser) -> Term | None:
     """The first of these partial operations whose operand is one and the same number outside of its domain, whatever the data."""
     context = normaliser.algebra.dtype if normaliser.algebra.modulus_bits else f64
     positive: dict[Term, bool] = {}
+    has_power: dict[Term, bool] = {}
     seen: set[tuple[str, Term]] = set()
     for term in terms:
         operand = term.args[-1]
@@ -41,7 +43,10 @@ def without_value(terms: Iterable[Term], normaliser: Normaliser) -> Term | None:
         seen.add((term.op, operand))
         if context.is_float and is_positive(operand, positive):
             continue
-        if operand.op != "constant" and _is_inside_somewhere(term.op, operand, context):
+        for t in iterate_post(operand, has_power):
+            has_power[t] = t.op in POWERS or any(has_power[a] for a in t.args)
+        is_known = operand.op != "constant" and not has_power[operand]  # powers of e have no value that is a fraction
+        if is_known and _is_inside_somewhere(term.op, operand, context):
             continue
         canonical = normaliser.canonical(operand)
         if canonical.op == "constant" and not _is_inside(term.op, canonical):

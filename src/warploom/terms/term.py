@@ -24,7 +24,8 @@ from warploom.core.interned import WeaklyInterned
 from warploom.terms.text import term_text
 
 Number: TypeAlias = int | float | Fraction
-
+GREATEST = "greatest"
+"""The operation whose value is the greatest of its operand over all steps of a loop, where a symbol stands for that."""
 
 _SERIALS = count()
 _strict_depth = 0

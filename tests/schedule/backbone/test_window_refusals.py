@@ -19,7 +19,8 @@ from warploom.schedule.backbone import (
     points_of,
     uses_of,
 )
-from warploom.schedule.backbone.window import _axis_shifts, _check_repeated
+from warploom.schedule.backbone.window import _axis_shifts
+from warploom.terms import GREATEST, iterate_post
 
 SUM = """\
 backbone sum
@@ -69,14 +70,27 @@ def test_the_sum_is_followed_step_by_step() -> None:
     assert [len(window.stored["Y"]), len(window.sums)] == [1, 1]
 
 
+def test_the_greatest_is_followed_step_by_step() -> None:
+    window = evaluate_window(parse_backbone(changed(SUM, {"add f32": "max f32"})), [range(4)], ONE_STEP_A_POINT)
+    ((symbol, offered),) = window.sums.items()
+    assert (offered.op, offered.args[0].op) == (GREATEST, "atom")
+    assert symbol in iterate_post(window.stored["Y"][0])
+
+
 @pytest.mark.parametrize(
     ("text", "changes", "message"),
     [
-        pytest.param(SUM, {"add f32": "max f32"}, "expected a sum over k in total", id="a maximum is no sum"),
+        pytest.param(SUM, {"add f32": "min f32"}, "expected a sum or maximum over k in total", id="a minimum is no sum"),
+        pytest.param(
+            SUM.replace("f32", "i32"),
+            {"add i32": "max i32"},
+            "expected a sum or maximum over k in total",
+            id="a maximum of integers",
+        ),
         pytest.param(
             SUM,
             {"add f32 load_X[k], carry(init; k)": "fma f32 carry(init; k), load_X[k], 1.0"},
-            "expected a sum over k in total",
+            "expected a sum or maximum over k in total",
             id="a product of all points is no sum",
         ),
         pytest.param(
@@ -197,9 +211,10 @@ store_Y[] = store f32 total[] to Y[0]
 """
 
 
-def test_a_sum_that_begins_anew_at_each_step_is_refused() -> None:
-    with pytest.raises(NoWindowError, match="begin with one value"):
-        _check_repeated(parse_backbone(TWICE), ONE_STEP_A_POINT)
+def test_sums_in_a_sum_begin_at_each_step() -> None:
+    window = evaluate_window(parse_backbone(TWICE), [range(2), range(4)], Repetition(0, (0,), 1, 2))
+    (added,) = window.sums.values()
+    assert sorted(t.data[1] for t in iterate_post(added) if t.op == "atom") == [(k, 4) for k in range(4)]
 
 
 @pytest.mark.parametrize(

@@ -184,3 +184,29 @@ def test_a_thread_that_needs_others_stands_for_none(lines: str, declarations: st
     program = lower(parse(body("\tmov.u32 %r4, 0;\n" + lines, declarations=declarations), "k.ptx"))
     with pytest.raises(UnsupportedError, match=told):
         run_symbolically(program, None, (OUT, IN), (1, 1, 1), (4, 1, 1), box=LONE)
+
+
+def test_what_threads_exchange_in_the_same_way_is_common() -> None:
+    """Representatives are threads 2 and 6 of two rows of four, or 4 to 7 of the second row."""
+    rows, columns = translations((True, False, False)), translations((False, True, False))
+    below = [t % 4 for t in range(8)]
+    neighbour = [t ^ 1 for t in range(8)]
+    assert rows.exchanged([1, 2], [t ^ 4 for t in range(8)]) == [2, 1]
+    assert rows.exchanged([1, 2], neighbour) is None
+    assert rows.exchanged([1, 2], [0, 5, 2, 3, 4, 5, 6, 7]) is None
+    assert columns.exchanged([1, 2, 3, 4], neighbour) == [2, 1, 4, 3]
+    assert columns.exchanged([1, 2, 3, 4], below) is None
+    assert columns.exchanged([1, 2, 3, 4], [1, 1, 2, 3, 4, 5, 6, 7]) is None
+
+
+def test_what_was_translated_is_common_when_it_comes_back() -> None:
+    known = translations()
+    right = elements(known)
+    assert known.common(right) is not None
+    square = known.data.made(apply("*", right[6], right[6]), f32)  # pyright: ignore[reportArgumentType] - terms
+    by_hand: list[Value] = [known.data.made(apply("*", v, v), f32) for v in right]  # pyright: ignore[reportArgumentType] - terms
+    assert known.common(by_hand) is None
+    back = known.values_of([square], range(8))
+    assert back == by_hand and known.common(back) == [square]
+    assert known.common([*back[1:], back[0]]) is None
+    assert known.common([*back[:3], right[3], *back[4:]]) is None

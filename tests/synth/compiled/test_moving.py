@@ -10,10 +10,8 @@ from itertools import product
 import pytest
 
 from warploom.core import DType, f32, i32, u32, u64
-from warploom.synth.compiled.linear import NotLinearError, expanded
 from warploom.synth.compiled.moving import Moving, PlacementError, SplitError
 from warploom.synth.compiled.placed import Places, Variable, placed
-from warploom.terms import apply, atom
 
 TESTS: dict[str, Callable[[int, int], bool]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
@@ -132,18 +130,3 @@ def test_an_address_is_compared_with_no_number_but_zero() -> None:
 def test_shifts_of_what_moves_by_multiples() -> None:
     shifted = moving_places().function("shr", (), u64, lambda *_: None)(placed(9, (("x", 4),)), 2)
     assert [at(shifted, x, 64) for x in range(4)] == [2, 3, 4, 5]
-
-
-TOTAL = atom("%sum", (1,))
-MOVING, STILL = atom("x", (3, 8)), atom("y", (4,))
-
-
-def test_sums_become_what_a_step_adds_where_the_term_is_linear() -> None:
-    added = apply("*", MOVING, STILL)
-    assert expanded(apply("+", apply("*", STILL, TOTAL), STILL), {TOTAL: added}) is apply("+", apply("*", STILL, added), STILL)
-    for term in (apply("*", TOTAL, TOTAL), apply("exp", TOTAL), apply("/", TOTAL, STILL), apply("max", TOTAL, STILL), MOVING):
-        with pytest.raises(NotLinearError):
-            expanded(term, {TOTAL: added})
-    for wrong in (STILL, apply("+", added, STILL), apply("*", STILL, apply("+", MOVING, STILL)), apply("exp", MOVING)):
-        with pytest.raises(NotLinearError):
-            expanded(TOTAL, {TOTAL: wrong})

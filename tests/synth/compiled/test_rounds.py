@@ -182,7 +182,7 @@ def test_values_that_do_not_grow_evenly(now: Value, before: Value) -> None:
 
 
 def test_a_number_is_not_what_follows_an_element() -> None:
-    check = _Check(Guessing())  # pyright: ignore[reportArgumentType]
+    check = _Check(Guessing(), {})  # pyright: ignore[reportArgumentType]
     assert not check._is_next(3, X, 32)
     assert not check._is_next(X, 3, 32)
     assert not check._is_next(Undefined("a copy", 1), Undefined("a register", 1), 32)

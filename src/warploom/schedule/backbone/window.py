@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
-from math import gcd, prod
+from math import gcd, inf, prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,8 +32,8 @@ from warploom.schedule.backbone.nodes import (
 )
 from warploom.schedule.backbone.programs import Program
 from warploom.schedule.backbone.running import reads_running
-from warploom.schedule.backbone.symbolic import SymbolicEvaluation, Terms
-from warploom.terms import Term, apply, atom
+from warploom.schedule.backbone.symbolic import SymbolicEvaluation, Terms, term_of
+from warploom.terms import GREATEST, Term, apply, atom
 
 Points = Sequence[Sequence[int]]
 """Points of each axis, ascending."""
@@ -76,7 +76,8 @@ class Window:
     stored: Mapping[str, Mapping[int, Term]]
     """By output: place in memory and the term that it must hold."""
     sums: Mapping[Term, Term]
-    """Symbols in these terms, and what each step of the repetition adds: `x[k, s]` is element k + s * n in step n."""
+    """Symbols in these terms, and what each step of the repetition adds, or around which `GREATEST` is, offers to a maximum:
+    `x[k, s]` is element k + s * n in step n."""
 
 
 def whole(backbone: Backbone) -> list[Sequence[int]]:
@@ -130,14 +131,17 @@ class _WindowEvaluation(SymbolicEvaluation):
         if repeated is None or carry is None or repeated.axis not in carry.reduced:
             super().run(number)
             return
-        is_sum = instruction.operator is Operator.ADD and sum(isinstance(o, Carry) for o in instruction.operands) == 1
-        if not is_sum and not (
-            instruction.operator is Operator.FMA and [isinstance(o, Carry) for o in instruction.operands] == [False, False, True]
-        ):
-            raise NoWindowError(f"expected a sum over {self.backbone.axes[repeated.axis].name} in {instruction.name}")
+        is_one = sum(isinstance(o, Carry) for o in instruction.operands) == 1
+        is_maximum = instruction.operator is Operator.MAX and is_one and instruction.dtype.is_float
+        is_sum = instruction.operator is Operator.ADD and is_one
+        is_product = instruction.operator is Operator.FMA and [isinstance(o, Carry) for o in instruction.operands] == [
+            False, False, True,
+        ]  # fmt: skip
+        if not (is_maximum or is_sum or is_product):
+            raise NoWindowError(f"expected a sum or maximum over {self.backbone.axes[repeated.axis].name} in {instruction.name}")
         kept = instruction.kept_axes
         total = np.broadcast_to(self.broadcast(self.values[carry.init], kept, kept, {}), [self.sizes[a] for a in kept])
-        added = np.broadcast_to(self.number(0.0, instruction.dtype), total.shape)
+        added = np.broadcast_to(self.number(-inf if is_maximum else 0.0, instruction.dtype), total.shape)
         reduced = tuple(a for a in instruction.axes if a in carry.reduced)
         for point in itertools.product(*(range(self.sizes[a]) for a in reduced)):
             fixed = dict(zip(reduced, point, strict=True))
@@ -145,12 +149,19 @@ class _WindowEvaluation(SymbolicEvaluation):
                 added = self.apply(instruction, kept, fixed, added)
             else:
                 total = self.apply(instruction, kept, fixed, total)
-        self.values[number] = (kept, np.asarray(np.frompyfunc(self._with_sum, 2, 1)(total, added), object))
+        joined = self._with_greatest if is_maximum else self._with_sum
+        self.values[number] = (kept, np.asarray(np.frompyfunc(joined, 2, 1)(total, added), object))
 
     def _with_sum(self, total: Term, added: Term) -> Term:
+        return apply("+", total, self._stands_for(added))
+
+    def _with_greatest(self, total: Term, offered: Term) -> Term:
+        return term_of(Operator.MAX, total, self._stands_for(apply(GREATEST, offered)))
+
+    def _stands_for(self, steps: Term) -> Term:
         symbol = atom("%part", (len(self.sums),))
-        self.sums[symbol] = added
-        return apply("+", total, symbol)
+        self.sums[symbol] = steps
+        return symbol
 
     def places(self, access: Access, axes: tuple[int, ...], fixed: dict[int, int]) -> tuple[list[Array], Array]:
         found = [self._index(index, axes, fixed, self.coordinates) + index.constant for index in access.indices]
@@ -282,8 +293,6 @@ def _check_repeated(backbone: Backbone, repeated: Repetition) -> None:
                 is_own = repeated.axis in operand.mapped and repeated.axis in instruction.axes
                 if repeated.axis in producer.axes and not is_summed and not is_own:
                     raise NoWindowError(f"expected {instruction.name} to use its own point of {name}")
-            if isinstance(operand, Carry) and repeated.axis in backbone.instructions[operand.init].axes:
-                raise NoWindowError(f"expected {instruction.name} to begin with one value for all points of {name}")
 
 
 # ------------------------------------------------------------ which part

@@ -10,9 +10,9 @@ from warploom.synth.compiled.threads import Launch
 from warploom.terms import Term, atom
 
 
-def advanced(term: Term, steps: int, launch: Launch, *, is_general: bool, is_open: bool = False) -> Term:
+def advanced(term: Term, steps: int, launch: Launch, done: dict[Term, Term], *, is_general: bool, is_open: bool = False) -> Term:
     """Elements that move as they are so many steps further on; is_general: still as elements that move; is_open: one step more
-    with each `%length`."""
+    with each `%length`. done: terms for which that is known, and gets others."""
 
     def leaf(old: Term) -> Term:
         name, index, _ = old.data
@@ -26,7 +26,7 @@ def advanced(term: Term, steps: int, launch: Launch, *, is_general: bool, is_ope
             name = at_end
         return launch.data.made(atom(name, (place, index[1]) if is_general else (place,)), launch.data.kinds[old])
 
-    return rebuilt(term, leaf, launch.data)
+    return rebuilt(term, leaf, launch.data, done)
 
 
 def widths(value: Joined) -> list[int]:

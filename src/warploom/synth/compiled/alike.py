@@ -5,12 +5,14 @@
     value of a thread := that of its representative, with each element `x[k]` as `x[k + the steps between them * moves of x]`
 
 How an array moves is seen where its elements are first computed with, and every later column of values is compared with it. A
-column that does not move so has a value of its own for each thread, and so has what is shuffled, shared or branched on.
+column that does not move so has a value of its own for each thread, and so has what is shared or branched on. A shuffle keeps it
+so where each thread takes from another one as its representative does, and a load of shared memory where it gives what was stored
+so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from warploom.synth.compiled.data import Comparison, Data, Undefined, Value
@@ -76,7 +78,8 @@ class Translations:
         default_factory=dict[tuple[str, ...], list[tuple[int, int]]]
     )
     """By the arrays of the representatives' elements."""
-    _done: dict[tuple[Term, Triple], Term] = field(default_factory=dict[tuple[Term, Triple], Term])
+    _done: dict[Triple, dict[Term, Term]] = field(default_factory=dict["Triple", "dict[Term, Term]"])
+    """By the steps from the representative: its terms as they are there."""
     _sums: dict[Term, tuple[Term, int]] = field(default_factory=dict[Term, tuple[Term, int]])
     _implied: dict[int, dict[int, _Implied]] = field(default_factory=dict[int, dict[int, _Implied]])
     """By where an array begins and byte of it."""
@@ -110,7 +113,7 @@ class Translations:
             type(v) is int or isinstance(v, Undefined) or (isinstance(v, Term) and v.op == "atom" and v.data[2] == 1)
             for v in values
         ):
-            return None
+            return values if self._are_known_translations(column, values) else None
         self._check_classes(column, values)
         for value in values:
             if isinstance(value, Term) and value.data[1] and value.data[0] not in self._far and not self._learn(value, column):
@@ -133,6 +136,23 @@ class Translations:
             elif type(value) is not type(own) or value != own:
                 return None
         return values
+
+    def _are_known_translations(self, column: list[Value], values: list[Value]) -> bool:
+        """Whether all threads have what was translated for them before, as where it comes back from shared memory."""
+        for value, group, steps in zip(column, self.group, self._steps, strict=True):
+            own = values[group]
+            if not isinstance(own, Term) or value is not (self._done.get(steps, {}).get(own) if any(steps) else own):
+                return False
+        return True
+
+    def exchanged(self, values: list[Value], sources: Sequence[int]) -> list[Value] | None:
+        """The representatives' values after each thread took that of another one, `sources` by thread; None where what a thread
+        took is no translation of what its representative did."""
+        for t, (source, group) in enumerate(zip(sources, self.group, strict=True)):
+            own = sources[self.representatives[group]]
+            if self._steps[source] != self._steps[t] or self.group[source] != self.group[own]:
+                return None
+        return [values[self.group[sources[own]]] for own in self.representatives]
 
     def _check_classes(self, column: list[Value], values: list[Value]) -> None:
         """ApartError where a representative and one that it stands for hold values of two kinds."""
@@ -209,8 +229,8 @@ class Translations:
 
     def translated(self, term: Term, thread: int) -> Term:
         """The representative's term as it is for the thread."""
-        key = (term, self._steps[thread])
-        if key not in self._done:
+        done = self._done.setdefault(self._steps[thread], {})
+        if term not in done:
 
             def leaf(old: Term) -> Term:
                 name, index, lanes = old.data
@@ -223,8 +243,8 @@ class Translations:
                     made = atom(name, (index[0] + self._far[name][thread], *index[1:]), lanes)
                 return self.data.made(made, self.data.kinds[old])
 
-            self._done[key] = rebuilt(term, leaf, self.data)
-        return self._done[key]
+            rebuilt(term, leaf, self.data, done)
+        return done[term]
 
     def with_sums_of_threads(self, sums: dict[Term, Term]) -> dict[Term, Term]:
         """The terms that each step of a loop adds, also to the sums of threads that were not run."""

@@ -10,12 +10,11 @@ from fractions import Fraction
 from math import isfinite
 from typing import Literal
 
-import numpy as np
-
-from warploom.core import BY_NAME, DType, f64, integer_range, scalar_of, to_numpy
+from warploom.core import BY_NAME, DType, f64, integer_range, scalar_of
 from warploom.core.intervals import Interval
 from warploom.operations import COMPARISONS, OF_REALS
 from warploom.synth.compiled.arithmetic import FINITE, at_infinity, has_no_number
+from warploom.synth.compiled.base_two import AsCompiled
 from warploom.synth.compiled.data import Undefined, fits
 from warploom.synth.compiled.division import quotients, with_quotients
 from warploom.synth.compiled.gathers import READ, Gathers
@@ -54,12 +53,6 @@ _EXTREMES = 0.25
 _LEAVES = frozenset({"atom", "constant", "component", "pack"})
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "neg", "&", "|", "^", "~", "<<", ">>", "min", "max"})
 _MOST_SHIFTED = 1024
-_LOG2_E = constant(Fraction(float(np.float32(1.4426950408889634))))
-_LN_2 = constant(Fraction(float(np.float32(0.6931471805599453))))
-_IN_BASE_2: dict[str, str] = {
-    "exp": "exp(x) as ex2(x * 0f3FB8AA3B)", "log": "log(x) as lg2(x) * 0f3F317218",
-}  # fmt: skip
-"""The domain's words for the functions that GPUs have in base 2 only."""
 _TOLD_BITS = {"f16": 7, "bf16": 4, "f32": 20, "f64": 48}
 """Binary digits in which results of a float type agree that differ by rounding only."""
 _CANCELLED_BITS = 8
@@ -131,7 +124,6 @@ class Comparison:
         self.normaliser = Normaliser(algebra, types)
         self._own: dict[DType, Normaliser] = {}
         self._strange = {k for k in ordered_kinds if not k.is_float and k is not algebra.dtype}
-        self._done: dict[Term, Term] = {}
         self._clear: set[Term] = set()
         self._limits: dict[Term, Term | None] = {}
         self._choices: dict[Term, Term] = {}
@@ -146,6 +138,7 @@ class Comparison:
         """The domain of what may be done to these floats."""
         self.notes: set[str] = set()
         """Notes on the spec that the domain must state."""
+        self._as_compiled = AsCompiled(algebra.dtype, self.notes)
         self._rescaled = Rescaled(algebra, types, self.notes)
         self._seen: set[Term] = set()
         self._partial: list[Term] = []
@@ -182,7 +175,7 @@ class Comparison:
             if element.got is None or isinstance(element.got, Undefined):
                 missing = self._missing(element)
                 break
-            want = self._at_limits(self._rounded(element.want))
+            want = self._at_limits(self._as_compiled(element.want))
             if want is None:
                 return Outcome("open", None, frozenset(), "the spec does arithmetic on an infinity or NaN, or divides by zero")
             if wanted_kinds is None and (unclear := self._unclear(want)) is not None:
@@ -390,25 +383,6 @@ class Comparison:
         return str(form) if isinstance(form, Term) else form_text(form, beside=None if isinstance(other, Term) else other)
 
     # ------------------------------------------------------------ terms of several kinds in one
-
-    def _rounded(self, root: Term) -> Term:
-        """The spec's Python floats as the arrays' type holds them, as the compiler reads them; exp and log in base 2."""
-        dtype = self.algebra.dtype
-        if not dtype.is_float or dtype.name == "bf16":
-            return root
-        done = self._done
-        for t in iterate_post(root, done):
-            if t.op == "constant" and isinstance(t.data[0], float) and np.isfinite(t.data[0]):
-                with np.errstate(over="ignore"):
-                    number = float(to_numpy(dtype).type(t.data[0]))
-                done[t] = constant(Fraction(number) if np.isfinite(number) else number)
-            elif t.op in _IN_BASE_2 and dtype.name in ("f32", "f16"):
-                self.notes.add(_IN_BASE_2[t.op])
-                x = done[t.args[0]]
-                done[t] = apply("ex2", apply("*", x, _LOG2_E)) if t.op == "exp" else apply("*", apply("lg2", x), _LN_2)
-            else:
-                done[t] = t.rebuilt([done[a] for a in t.args]) if t.args and any(done[a] is not a for a in t.args) else t
-        return done[root]
 
     def _at_limits(self, root: Term) -> Term | None:
         """The spec with its infinities taken as limits of finite data; None where that leaves what it means open."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import reduce
 
-from warploom.ptx.syntax import Instruction
+from warploom.ptx.syntax import Instruction, Name, Operand
 from warploom.synth.compiled.arithmetic import Arithmetic, register_kind
 from warploom.synth.compiled.data import ADDRESSES, Undefined, Value
 from warploom.synth.compiled.operands import Operands, Reader, width_of
@@ -31,18 +31,19 @@ class Exchanges:
         target, predicate = self.operands.pair(instruction.operands[0])
         write = self.operands.writer(target, index)
         write_predicate = self.operands.writer(predicate, index) if predicate is not None else None
-        sources = self.operands.reader(instruction.operands[1], "b32", index)
+        value = instruction.operands[1]
+        sources = self.operands.reader(value, "b32", index)
         selectors = self.operands.reader(instruction.operands[2], "b32", index)
         clamps = self.operands.reader(instruction.operands[3], "b32", index)
         masks = self.operands.reader(instruction.operands[4], "b32", index)
         line = self.launch.span(index).line
 
         def run(block: Block, lanes: Lanes) -> None:
-            values = dict(zip(lanes, sources(block, lanes), strict=True))
+            taken = set(lanes)
             b, c = self._known(block, selectors, lanes, index), self._known(block, clamps, lanes, index)
             named = self._known(block, masks, lanes, index)
             mask_of = dict(zip(lanes, named, strict=True))
-            found: list[Value] = []
+            others: list[int] = []
             inside: list[Value] = []
             for t, selector, clamp, mask in zip(lanes, b, c, named, strict=True):
                 lane = t % WARP
@@ -50,17 +51,38 @@ class Exchanges:
                 other, is_inside = source_lane(mode, lane, selector, clamp)
                 inside.append(is_inside)
                 source = t - lane + other
-                if source in values and mask >> other & 1 and mask_of[source] == mask:
-                    found.append(values[source])
-                else:
-                    found.append(Undefined(f"a shuffle from lane {other}, which takes no part in it", line))
-            write(block, lanes, found)
+                takes_part = source in taken and mask >> other & 1 and mask_of[source] == mask
+                others.append(source if takes_part else -1 - other)
+            if not self._exchange_common(block, lanes, others, value, target):
+                values = dict(zip(lanes, sources(block, lanes), strict=True))
+                write(block, lanes, [values[o] if o >= 0 else self._not_taken(-1 - o, line) for o in others])
             if write_predicate is not None:
                 write_predicate(block, lanes, inside)
 
         if mode not in ("idx", "up", "down", "bfly"):
             raise self.launch.unsupported(f"expected shfl.sync.idx, up, down or bfly, got {instruction.name}", index)
         return Step(action=run, meeting=self._members(masks, index), kind=self._kind(instruction))
+
+    def _exchange_common(self, block: Block, lanes: Lanes, others: list[int], value: Operand, target: Operand) -> bool:
+        """Whether what all threads take is seen to be the translation of what their representatives do, which is all that is then
+        written."""
+        translations = self.launch.translations
+        if (
+            translations is None
+            or len(lanes) < block.count
+            or min(others) < 0
+            or not (isinstance(value, Name) and isinstance(target, Name))
+        ):
+            return False
+        own = block.alike.get(value.text)
+        found = None if own is None else translations.exchanged(own, others)
+        if found is not None:
+            block.write_common(target.text, found)
+        return found is not None
+
+    @staticmethod
+    def _not_taken(lane: int, line: int | None) -> Undefined:
+        return Undefined(f"a shuffle from lane {lane}, which takes no part in it", line or 0)
 
     def vote(self, instruction: Instruction, index: int) -> Step:
         if "sync" not in instruction.modifiers:

@@ -452,8 +452,16 @@ class _Maker:
         write = self.operands.writer(instruction.operands[0], index)
         readers = [self.operands.reader(o, "pred", index) for o in instruction.operands[1:]]
         opcode = instruction.opcode
+        target, names = instruction.operands[0], [o.text for o in instruction.operands[1:] if isinstance(o, Name)]
 
         def run(block: Block, lanes: Lanes) -> None:
+            commons = [block.alike[name] for name in names if name in block.alike]
+            if opcode != "not" and len(lanes) == block.count and len(commons) == 2 and isinstance(target, Name):
+                first = lanes[0]
+                block.write_common(
+                    target.text, [_logic(opcode, x, y, block, index, first) for x, y in zip(*commons, strict=True)]
+                )
+                return
             columns = [reader(block, lanes) for reader in readers]
             if opcode == "not":
                 found: list[Value] = [

@@ -11,10 +11,9 @@ SUM = "%sum"
 """Name of the symbols that stand for what the rounds of a loop add."""
 
 
-def rebuilt(root: Term, leaf: Callable[[Term], Term], data: Data) -> Term:
-    """The term with `leaf` of each symbol in its place."""
-    done: dict[Term, Term] = {}
-    for t in iterate_post(root):
+def rebuilt(root: Term, leaf: Callable[[Term], Term], data: Data, done: dict[Term, Term]) -> Term:
+    """The term with `leaf` of each symbol in its place. done: terms for which that is known, and gets others."""
+    for t in iterate_post(root, done):
         if t.op == "atom":
             done[t] = leaf(t)
         elif t.args and any(done[a] is not a for a in t.args):

@@ -21,8 +21,11 @@ WEIGHTS = "weights of 0 to 1 rounded to"
 class Rescaled:
     """The comparison of such sums under one algebra. notes: get what the domain must say of it."""
 
-    def __init__(self, algebra: Algebra, types: Mapping[str, DType], notes: set[str]) -> None:
-        self._algebra, self._types, self._notes = algebra, types, notes
+    def __init__(
+        self, algebra: Algebra, types: Mapping[str, DType], notes: set[str], offered: Mapping[Term, Term] | None = None
+    ) -> None:
+        """offered: values that a symbol is never below, as one term."""
+        self._algebra, self._types, self._notes, self._offered = algebra, types, notes, offered or {}
         self._joining: Normaliser | None = None
         self._done: dict[Term, Term] = {}
         self._exact: dict[Term, Term] = {}
@@ -31,20 +34,26 @@ class Rescaled:
 
     def are_equal(self, left: Term, right: Term) -> bool:
         """Whether the laws of the reals and that of powers make them equal, weights without their rounding."""
-        joining = self._joining = self._joining or Normaliser(self._algebra, self._types, joins_powers=True)
-        is_equal = self._algebra.dtype.is_float and (
-            joining.canonical(self._with_exact_weights(left)) is joining.canonical(self._with_exact_weights(right))
-        )
-        self._notes.update([POWERS, *(f"{WEIGHTS} {name} taken as exact" for name in self._rounded)] if is_equal else [])
+        is_equal = self._algebra.dtype.is_float and self.joined(left) is self.joined(right)
+        self._notes.update([POWERS, *self.roundings()] if is_equal else [])
         return is_equal
 
-    def _with_exact_weights(self, root: Term) -> Term:
+    def joined(self, term: Term) -> Term:
+        """The canonical form under these laws."""
+        joining = self._joining = self._joining or Normaliser(self._algebra, self._types, joins_powers=True)
+        return joining.canonical(self.with_exact_weights(term))
+
+    def roundings(self) -> list[str]:
+        """The domain's words for the roundings that were left out so far."""
+        return [f"{WEIGHTS} {name} taken as exact" for name in sorted(self._rounded)]
+
+    def with_exact_weights(self, root: Term) -> Term:
         """The value without roundings, there and back, of numbers from 0 to 1: powers of e or 2 of a value less a maximum."""
         dtype, done = self._algebra.dtype, self._exact
         for t in iterate_post(root, done):
             args = [done[a] for a in t.args]
             done[t] = t.rebuilt(args) if args and any(a is not b for a, b in zip(args, t.args, strict=True)) else t
-            weight = _rounded_weight(t, dtype)
+            weight = self._rounded_weight(t, dtype)
             if weight is not None:
                 self._rounded.add(t.args[0].op.rpartition(".")[2])
                 done[t] = done[weight]
@@ -69,32 +78,29 @@ class Rescaled:
                 made[done[t]] = kind
         return done[root]
 
+    def _rounded_weight(self, term: Term, dtype: DType) -> Term | None:
+        """The weight that is rounded to a narrower float and back; None: it is something else."""
+        inner = term.args[0] if term.args else term
+        narrow = inner.op.rpartition(".")[2]
+        is_there_and_back = term.op == f"cast.{narrow}.{dtype.name}" and inner.op == f"cast.{dtype.name}.{narrow}"
+        return inner.args[0] if is_there_and_back and BY_NAME[narrow].is_float and self._is_weight(inner.args[0]) else None
 
-def _rounded_weight(term: Term, dtype: DType) -> Term | None:
-    """The weight that is rounded to a narrower float and back; None: it is something else."""
-    inner = term.args[0] if term.args else term
-    narrow = inner.op.rpartition(".")[2]
-    is_there_and_back = term.op == f"cast.{narrow}.{dtype.name}" and inner.op == f"cast.{dtype.name}.{narrow}"
-    return inner.args[0] if is_there_and_back and BY_NAME[narrow].is_float and _is_weight(inner.args[0]) else None
+    def _is_weight(self, term: Term) -> bool:
+        """Whether it is a power with base e or 2 of (a value less a maximum of that and others), or of a positive multiple."""
+        exponent = term.args[0] if term.op in ("exp", "ex2") else term
+        factors = exponent.args if exponent.op == "*" else (exponent,)
+        numbers = [f.data[0] for f in factors if f.op == "constant"]
+        others = [f for f in factors if f.op != "constant"]
+        is_difference = exponent is not term and len(others) == 1 and others[0].op == "-" and all(n > 0 for n in numbers)
+        return is_difference and others[0].args[0] in self._of_maximum(others[0].args[1])
 
-
-def _is_weight(term: Term) -> bool:
-    """Whether it is a power with base e or 2 of (a value less a maximum of that and others), or of a positive multiple."""
-    exponent = term.args[0] if term.op in ("exp", "ex2") else term
-    factors = exponent.args if exponent.op == "*" else (exponent,)
-    numbers = [f.data[0] for f in factors if f.op == "constant"]
-    others = [f for f in factors if f.op != "constant"]
-    is_difference = exponent is not term and len(others) == 1 and others[0].op == "-" and all(n > 0 for n in numbers)
-    return is_difference and others[0].args[0] in _of_maximum(others[0].args[1])
-
-
-def _of_maximum(top: Term) -> set[Term]:
-    """The values of which it is a maximum, maxima of some of them, and itself."""
-    known: set[Term] = set()
-    stack = [top]
-    while stack:
-        term = stack.pop()
-        if term not in known:
-            known.add(term)
-            stack.extend(term.args if term.op == "max" else ())
-    return known
+    def _of_maximum(self, top: Term) -> set[Term]:
+        """The values of which it is a maximum, maxima of some of them, and itself."""
+        known: set[Term] = set()
+        stack = [top]
+        while stack:
+            term = stack.pop()
+            if term not in known:
+                known.add(term)
+                stack.extend(term.args if term.op == "max" else (self._offered[term],) if term in self._offered else ())
+        return known

@@ -2,9 +2,9 @@
 
 After some rounds the state at the loop's header is compared with the one `period` rounds before. Numbers that grow evenly become
 numbers that move with `%round`, elements of inputs whose place grows evenly become symbols with that growth as second index, and
-a sum that grows becomes a symbol of its own. From this general state `period` rounds are run. If they lead to the same state one
-step further on, with something added to each sum, then every such step does. All these steps are left out: each sum grows by a
-symbol `%sum`, which stands for what the steps add together.
+another float becomes a symbol `%sum` of its own. From this general state `period` rounds are run. If they lead to the same state
+one step further on, and what they do to these floats is known for all steps at once (`carried.py`), then every such step does.
+All these steps are left out, and the symbol stands for what they add together, or for the greatest that they offer.
 
 Nothing rests on the guess: registers that are taken for dead are undefined afterwards, and a general state that is not confirmed
 is thrown away. Accesses to shared memory are the same in every step, and those that no barrier has ordered are the same before a
@@ -13,22 +13,25 @@ step and after it, so a step races with no other one.
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from itertools import takewhile
 
 from warploom.ptx import TYPE_BITS, branch_targets, flow_graph, liveness
 from warploom.synth.compiled.advancing import advanced, widths
+from warploom.synth.compiled.base_two import LOG2_E
+from warploom.synth.compiled.carried import Added, AddedRescaled, Carried, Change, Offered
 from warploom.synth.compiled.copies import Copy, Queue
 from warploom.synth.compiled.data import Joined, Undefined, Value
 from warploom.synth.compiled.faults import FaultError, unsupported
 from warploom.synth.compiled.groups import Order, go_back_to, is_kept, is_under_way, order_of
-from warploom.synth.compiled.linear import is_moving_product
 from warploom.synth.compiled.memory import History, Stored
 from warploom.synth.compiled.moving import LENGTH, ROUND, CoupledError, SplitError
 from warploom.synth.compiled.placed import Placed, placed
 from warploom.synth.compiled.renaming import SUM
 from warploom.synth.compiled.threads import Block, Launch
-from warploom.terms import Term, apply, atom, iterate_post
+from warploom.terms import GREATEST, Term, apply, atom
 
 _LAST = (1 << 31) - 1
 _PERIODS = (1, 2, 3, 4)
@@ -36,12 +39,11 @@ _MOST_WATCHED = 7
 """Rounds after which nothing is guessed any more."""
 _MOST_FAILURES = 3
 _MOST_RESTARTS = 40
-_SHORT = 12
+_SHORT = 16
 """Rounds of an inner loop that are run, so that short ones are part of a round of the outer loop."""
 _LEAST_STEPS = 3
 """Fewer are not worth it."""
 _DEEP = 40
-_LONG = 1 << 14
 _OpenAccesses = dict[tuple[int, int, int], frozenset[tuple[str, int]]]
 """By region, bytes of a place and place: kind and thread."""
 _DEAD = Undefined("a register that the loop leaves behind", 0)
@@ -101,6 +103,8 @@ class _General:
     start: _State
     left: int
     live: frozenset[str]
+    begun: dict[Term, Term]
+    """Values handed on from step to step: symbol and value before the first one."""
     open_before: _OpenAccesses
     restarts: int = 0
 
@@ -214,14 +218,14 @@ class Rounds:
             if other is None or not _grow_alike(start, other):
                 return False
         self._last[ROUND] = _LAST
-        self._general = _General(header, period, now, start, period, self._live[header], _open_accesses(block))
+        self._general = _General(header, period, now, start, period, self._live[header], guess.begun, _open_accesses(block))
         _restore(block, start)
         return True
 
     # ------------------------------------------------------------ the end of a general step
 
     def _close(self, block: Block, general: _General) -> None:
-        check = _Check(self.launch)
+        check = _Check(self.launch, general.begun)
         until = self.launch.places.moving.until
         steps = self._last[ROUND] + 1 if until is None else 1 - until
         end = _state(block)
@@ -233,12 +237,13 @@ class Rounds:
             and is_kept(general.start.shown, end.shown)
             and check.confirm(general.start, end, general.live)
         )
-        if not is_confirmed:
+        changes = Carried(self.launch, check.ends).changes() if is_confirmed else None
+        if changes is None:
             self._drop(block, general)
             return
         self._forget()
-        after = _After(self.launch, steps, check.added, is_open=until is not None)
-        _restore(block, after.state(general.start, general.before, general.live, end))
+        after = _After(self.launch, steps, changes, general.begun, is_open=until is not None)
+        _restore(block, after.state(general.start, general.live, end))
         self.repeats.append(Repeat(steps, after.sums, is_open=until is not None))
         self._watches[general.header].states.clear()
         self._watches[general.header].is_done = True
@@ -302,6 +307,11 @@ class _Guess:
         self._sums: dict[tuple[Term, Term], Term] = {}
         self._is_lost = False
         """True if data in a live register change in a way that has no general form, as sums of integers do."""
+
+    @property
+    def begun(self) -> dict[Term, Term]:
+        """Symbols of the general state, and the values that they have now."""
+        return {symbol: now for (now, _), symbol in self._sums.items()}
 
     def state(self, now: _State, before: _State, live: frozenset[str]) -> _State | None:
         """None: data that are neither a float sum nor dead do not grow evenly."""
@@ -442,10 +452,11 @@ def _grow_alike(a: _State, b: _State) -> bool:
 class _Check:
     """Whether a general step leads to the general state one step further on."""
 
-    def __init__(self, launch: Launch) -> None:
+    def __init__(self, launch: Launch, begun: Container[Term]) -> None:
         self.launch = launch
-        self.added: dict[Term, list[Term]] = {}
-        """By symbol of a sum: what the step adds."""
+        self._begun = begun
+        self.ends: dict[Term, Term] = {}
+        """By symbol of what is handed on: the value after the step."""
         self._advanced: dict[Term, Term] = {}
 
     def confirm(self, start: _State, end: _State, live: frozenset[str]) -> bool:
@@ -495,63 +506,35 @@ class _Check:
             return all(self._is_next(v, w, n) for (v, n), (w, _) in zip(start.parts, end.parts, strict=True))
         if not isinstance(start, Term) or not isinstance(end, Term):
             return False
-        if is_register and start.op == "atom" and start.data[0] == SUM:
-            return self._grows(start, end)
-        if start not in self._advanced:
-            self._advanced[start] = advanced(start, 1, self.launch, is_general=True)
-        return end is self._advanced[start]
-
-    def _grows(self, symbol: Term, end: Term) -> bool:
-        """Whether the step only adds to this sum, what contains no sum and grows with each step."""
-        added: list[Term] = []
-        stack = [end]
-        is_found = False
-        while stack:
-            term = stack.pop()
-            if term is symbol:
-                if is_found:
-                    return False
-                is_found = True
-            elif term.op == "+" and len(added) + len(stack) < _LONG:
-                stack.extend(term.args)
-            else:
-                added.append(term)
-        if not is_found or not all(is_moving_product(t) and _is_free_of_sums(t) for t in added):
-            return False
-        return self.added.setdefault(symbol, added) == added
-
-
-def _is_free_of_sums(term: Term) -> bool:
-    return not any(t.op == "atom" and t.data[0] == SUM for t in iterate_post(term))
+        if is_register and start in self._begun:
+            return self.ends.setdefault(start, end) is end
+        return end is advanced(start, 1, self.launch, self._advanced, is_general=True)
 
 
 class _After:
     """The state after all steps."""
 
-    def __init__(self, launch: Launch, steps: int, added: dict[Term, list[Term]], *, is_open: bool) -> None:
-        """is_open: one step more with each `%length`."""
+    def __init__(
+        self, launch: Launch, steps: int, changes: dict[Term, Change], begun: dict[Term, Term], *, is_open: bool
+    ) -> None:
+        """begun: the values before the steps. is_open: one step more with each `%length`."""
         self.launch = launch
         self.steps = steps
         self.is_open = is_open
-        self.added = added
+        self.changes = changes
+        self.begun = begun
         self.sums: dict[Term, Term] = {}
         self._at_end: dict[Term, Term] = {}
+        self._handed_on: dict[Term, Term] = {}
 
-    def state(self, start: _State, before: _State, live: frozenset[str], end: _State) -> _State:
+    def state(self, start: _State, live: frozenset[str], end: _State) -> _State:
         routine = self.launch.routine
         registers: dict[str, list[Value]] = {}
         for name, column in start.registers.items():
             bits = TYPE_BITS.get(routine.registers.get(name, ""), 64)
-            if name in live:
-                olds = _column(before, name, self.launch) or []
-                registers[name] = [self._register(v, o, bits) for v, o in zip(column, olds, strict=True)]
-            else:
-                registers[name] = column
+            registers[name] = [self._register(v, bits) for v in column] if name in live else column
         alike = {
-            name: [
-                self._register(v, o, TYPE_BITS[routine.registers[name]]) for v, o in zip(values, before.alike[name], strict=True)
-            ]
-            for name, values in start.alike.items()
+            name: [self._register(v, TYPE_BITS[routine.registers[name]]) for v in values] for name, values in start.alike.items()
         }
         cells = [
             {offset: Stored(self._value(c.value, 8 * c.size_bytes), c.size_bytes, c.instruction) for offset, c in region.items()}
@@ -566,20 +549,38 @@ class _After:
     def _copy(self, copy: Copy) -> Copy:
         return replace(copy, values=tuple(self._value(v, 32) for v in copy.values))
 
-    def _register(self, general: Value, before: Value, bits: int) -> Value:
-        if isinstance(general, Term) and general.op == "atom" and general.data[0] == SUM:
-            assert isinstance(before, Term)
-            parts = self.added[general]
-            kind = self.launch.data.kinds[general]
-            if not parts:
-                return before
-            if general not in self.sums:
-                total = parts[0]
-                for part in parts[1:]:
-                    total = self.launch.data.made(apply("+", total, part), kind)
-                self.sums[general] = total
-            return self.launch.data.made(apply("+", before, general), kind)
+    def _register(self, general: Value, bits: int) -> Value:
+        if isinstance(general, Term) and general in self.changes:
+            if general not in self._handed_on:
+                self._handed_on[general] = self._after_steps(general)
+            return self._handed_on[general]
         return self._value(general, bits)
+
+    def _after_steps(self, symbol: Term) -> Term:
+        """What the steps made of a value that they hand on; the symbol stands for all that they add or offer."""
+        before = self.begun[symbol]
+        match self.changes[symbol]:
+            case Added(()):
+                return before
+            case Added(parts):
+                self.sums[symbol] = reduce(lambda total, part: self._made("+", total, part), parts)
+                return self._made("+", before, symbol)
+            case Offered(value):
+                self.sums[symbol] = apply(GREATEST, value)
+                return self._made("max", before, symbol)
+            case AddedRescaled(top, added):
+                self.sums[symbol] = added
+                at_end = self._made("max", self.begun[top], top)
+                own = self._made("*", before, self._power(self._made("-", self.begun[top], at_end)))
+                return self._made("+", own, self._made("*", symbol, self._power(self._made("neg", at_end))))
+
+    def _power(self, exponent: Term) -> Term:
+        """With base e."""
+        return self._made("ex2", self._made("*", exponent, LOG2_E))
+
+    def _made(self, op: str, *terms: Term) -> Term:
+        kind = self.launch.data.kinds[terms[0]]
+        return self.launch.data.made(apply(op, *terms), kind)
 
     def _value(self, general: Value, bits: int) -> Value:
         if isinstance(general, Placed):
@@ -592,9 +593,7 @@ class _After:
             left = tuple(sorted((name, s) for name, s in of.items() if s))
             return placed(number, left) if left else number
         if isinstance(general, Term):
-            if general not in self._at_end:
-                self._at_end[general] = advanced(general, self.steps, self.launch, is_general=False, is_open=self.is_open)
-            return self._at_end[general]
+            return advanced(general, self.steps, self.launch, self._at_end, is_general=False, is_open=self.is_open)
         if isinstance(general, Joined):
             return Joined(tuple((self._value(v, n), n) for v, n in general.parts))
         return general

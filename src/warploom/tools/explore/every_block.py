@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from warploom.core import DType, f32
 from warploom.ptx import Program as PtxProgram
 from warploom.schedule.backbone import (
     Access,
@@ -34,6 +35,7 @@ from warploom.synth.compiled import (
     USE,
     Argument,
     ArrayArgument,
+    AsCompiled,
     Axes,
     Box,
     CompiledProof,
@@ -42,10 +44,10 @@ from warploom.synth.compiled import (
     Repeat,
     Stores,
     SymbolicRun,
+    Totals,
     Wanted,
     count_of_different,
     elements_moved,
-    expanded,
     joined_domain,
     judged,
     run_boxes,
@@ -154,22 +156,28 @@ class Blocks:
             self._check_threads(box, run.implied, moves, uses, length)
         window = evaluate_window(self.stage, points_of(self.stage, elements), repeated, uses)
         moved(self.stage, window.points, moves, box.counts, grown=self._grown(box), uses=uses, length=length)
-        sums = {**window.sums, **{symbol: added for r in run.repeats for symbol, added in r.sums.items()}}
         stored = {name: window.stored.get(name, {}) for name in self.outputs}
+        totals, notes = None, set[str]()
         if repeated is not None:
+            kind = _kind_of_totals(run)
+            compiled = AsCompiled(kind, notes)
+            sums = {symbol: compiled(added) for symbol, added in window.sums.items()}
+            sums |= {symbol: added for r in run.repeats for symbol, added in r.sums.items()}
+            totals = Totals(algebra_for(kind), {a.name: a.dtype for a in self.arrays.values()}, sums, notes)
             stored = {
-                name: {k: expanded(stored[name][k], sums) for k in elements[name].tolist() if k in stored[name]}
+                name: {k: totals.shared(compiled(stored[name][k])) for k in elements[name].tolist() if k in stored[name]}
                 for name in self.outputs
             }
         wanted = {
-            name: Wanted(_NOTHING, _NOTHING, algebra_for(self.arrays[name].dtype), of_some=stored[name]) for name in self.outputs
+            name: Wanted(_NOTHING, _NOTHING, algebra_for(self.arrays[name].dtype), of_some=stored[name], notes=notes)
+            for name in self.outputs
         }
-        if repeated is None:
+        if totals is None:
             proof = judged(run, self.arguments, wanted)
             if proof.verdict == "refuted" and any(USE in use for use in moves):  # one element may have two names
                 return CompiledProof("unchecked", "", f"with arrays whose accesses move in several ways: {proof.reason}")
             return proof
-        proof = judged(run, self.arguments, wanted, lambda term: expanded(term, sums))
+        proof = judged(run, self.arguments, wanted, totals.shared)
         if proof.verdict == "proved":
             return proof
         return CompiledProof("unchecked", "", f"with the rounds of its loops left out: {proof.reason}")
@@ -234,6 +242,14 @@ class Blocks:
 def _moving_elements(repeat: Repeat) -> set[tuple[str, int, int]]:
     terms = (t for total in repeat.sums.values() for t in iterate_post(total))
     return {(t.data[0].partition(USE)[0], *t.data[1]) for t in terms if t.op == "atom" and len(t.data[1]) == 2}
+
+
+def _kind_of_totals(run: SymbolicRun) -> DType:
+    """The type in which the rounds that were left out add up. NotAlikeError where there are several."""
+    kinds = {run.data.kinds[symbol] for r in run.repeats for symbol in r.sums}
+    if len(kinds) > 1:
+        raise NotAlikeError(f"expected loops that add up values of one type, got {' and '.join(sorted(map(str, kinds)))}")
+    return kinds.pop() if kinds else f32
 
 
 _NOTHING = np.zeros(0, object)

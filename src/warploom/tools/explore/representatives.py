@@ -7,7 +7,7 @@ from typing import Protocol
 
 from warploom.core import UserError
 from warploom.schedule.backbone import NoWindowError
-from warploom.synth.compiled import Axes, CompiledProof, Fault, FaultError, NotAlikeError, NotLinearError
+from warploom.synth.compiled import Axes, CompiledProof, Fault, FaultError, MovingError, NotAlikeError
 from warploom.tools.command.messages import one_line
 
 
@@ -36,7 +36,7 @@ def _answer(
         return prove(alike, is_of_threads=is_of_threads)
     except FaultError as error:
         return of_fault(error.fault)
-    except (NotAlikeError, NotLinearError, NoWindowError) as error:
+    except (NotAlikeError, MovingError, NoWindowError) as error:
         return CompiledProof("unchecked", "", str(error))
     except UserError as error:
         return CompiledProof("unchecked", "", one_line(error.diagnostics[0]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Unpack
 
 import numpy as np
@@ -63,13 +64,14 @@ class Instance:
         self.records: Records = listed_tuples(self.tables, self.packed, *state)
 
     def root(self) -> Candidate | None:
-        """The candidate before any decision, propagated; None when the constraints refute it."""
+        """The candidate before any decision, propagated, once; None when the constraints refute it."""
+        return self._root
+
+    @cached_property
+    def _root(self) -> Candidate | None:
         candidate = Candidate(self, self.domains.copy(), self.members.copy(), self.bounds.copy())
-        return (
-            candidate
-            if propagate_all(self.packed, candidate.domains, candidate.members, candidate.bounds, self.work, self.records)
-            else None
-        )
+        state = candidate.domains, candidate.members, candidate.bounds
+        return candidate if propagate_all(self.packed, *state, self.work, self.records) else None
 
     def widths(self, candidate: Candidate, turns: Ints, groups: Masks, levels: int) -> tuple[int, ...]:
         """How many candidates each of the next levels has. `turns`: positions in `domains` in the order in which variables are

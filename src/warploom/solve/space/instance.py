@@ -40,8 +40,12 @@ class Instance:
         self.space = space
         self.numbering = Numbering(space, inputs)
         builder = TableBuilder(self.numbering, inputs)
-        self.tables = builder.build()
+        tables = builder.build()
+        self.packed = tables.packed()
+        self.tables = tables.within(self.packed)
+        del tables
         self.counter_first = {name: builder.firsts[n] for name, n in builder.form_numbers.items()}
+        del builder
         lowerings = len(inputs.get("lowerings", {}))
         self.members: Bytes = np.concatenate([self.numbering.members, np.full(lowerings, PENDING, dtype=np.uint8)])
         """Before any decision: by member of each set, then by lowering."""
@@ -57,7 +61,6 @@ class Instance:
         longest = max(self.tables.set_size.tolist(), default=0)
         positions = self.domains.size + count
         self.work = work_lists(positions, count, self.members.size, 3 * longest + 4)
-        self.packed = self.tables.packed()
         self._one_way: dict[str, Ints] = {}
         self._things: dict[int, Things] = {}
         state = (self.domains, self.members, self.bounds, self.work)

@@ -158,10 +158,18 @@ class Tables(NamedTuple):
     def packed(self) -> Ints:
         """One array: where each table begins, numbers of things, then the tables."""
         header = len(self) + 5
-        parts = [np.ascontiguousarray(part).reshape(-1).astype(np.int64) for part in self]
+        parts = [np.ascontiguousarray(part).reshape(-1).astype(np.int64, copy=False) for part in self]
         begins = header + np.concatenate([[0], np.cumsum([part.size for part in parts])])
         counts = [self.mirror.size, self.kind.size, self.wake_form.size, self.set_offset.size, self.instance_form.size]
-        return np.concatenate([begins[:-1], counts, *parts]).astype(np.int64)
+        return np.concatenate([begins[:-1], np.array(counts, dtype=np.int64), *parts])
+
+    def within(self, packed: Ints) -> Tables:
+        """The same tables, those of words as views of the packed ones: large spaces have hundreds of megabytes."""
+        parts: list[Ints | Masks | Bytes] = []
+        for part, begin in zip(self, packed, strict=False):
+            is_word = part.itemsize == packed.itemsize
+            parts.append(packed[begin : begin + part.size].view(part.dtype).reshape(part.shape) if is_word else part)
+        return Tables(*parts)  # pyright: ignore[reportArgumentType]
 
 
 (

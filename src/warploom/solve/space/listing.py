@@ -93,9 +93,7 @@ class _Wake:
         return replace(self, rows=self.rows[:0])
 
 
-def _wakes(
-    tables: Tables, packed: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints
-) -> tuple[list[_Wake], int]:
+def _wakes(tables: Tables, packed: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints) -> tuple[list[_Wake], int]:
     """The positions that each wake has tuples of, with these, and how many numbers they are together."""
     kind = tables.kind[tables.wake_form]
     slots = np.diff(tables.slots_start)[tables.wake_form]

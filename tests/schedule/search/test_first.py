@@ -13,7 +13,7 @@ from warploom.schedule.search.first import TRIED, _descents, with_first
 
 
 class _Contrary(FakeBound):
-    """What is guessed to be slow on the way turns out to be fast."""
+    """Candidates that are guessed to be slow on the way turn out to be fast."""
 
     def appraise(self, candidate: FakeCandidate, nest: Nest) -> float:
         return 1.0 / super().appraise(candidate, nest)

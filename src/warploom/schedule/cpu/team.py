@@ -82,8 +82,8 @@ def run_job(job: Job, threads: int, repeats: int = 1, samples: int = 1) -> tuple
 
 
 def interruptibly(work: Callable[[], T]) -> T:
-    """What the work gives. On the main thread a signal's handler may end it while C code runs, however long that takes: the code
-    then goes on in a thread of its own, with the arrays that it was given."""
+    """The result of the work. On the main thread a signal's handler may end it while C code runs, however long that takes: the
+    code then goes on in a thread of its own, with the arrays that it was given."""
     if threading.current_thread() is not threading.main_thread():
         return work()
     results: list[T] = []

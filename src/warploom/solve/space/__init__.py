@@ -11,7 +11,7 @@ from warploom.solve.space.engine import MEMBER, NEVER, POSSIBLE
 from warploom.solve.space.inputs import Inputs, Lowering, Thing, Things
 from warploom.solve.space.instance import Candidate, Instance
 from warploom.solve.space.nodes import Argument, Counter, EnumChoice, Fact, Function, IntegerChoice, ObjectSet
-from warploom.solve.space.possible import IS_POSSIBLE, IS_REFUTED, IS_UNKNOWN, find_possible
+from warploom.solve.space.restrictions import IS_POSSIBLE, IS_REFUTED, IS_UNKNOWN, find_possible
 from warploom.solve.space.trace import Step, last_step, removal, removal_at_root
 
 __all__ = [

@@ -165,7 +165,7 @@ class Tables(NamedTuple):
 
     def within(self, packed: Ints) -> Tables:
         """The same tables, those of words as views of the packed ones: large spaces have hundreds of megabytes."""
-        parts: list[Ints | Masks | Bytes] = []
+        parts: list[NDArray[np.generic]] = []
         for part, begin in zip(self, packed, strict=False):
             is_word = part.itemsize == packed.itemsize
             parts.append(packed[begin : begin + part.size].view(part.dtype).reshape(part.shape) if is_word else part)

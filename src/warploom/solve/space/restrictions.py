@@ -1,4 +1,4 @@
-"""Which of many restrictions of a candidate are possible, each by itself, without propagating most of them."""
+"""Restrictions of a candidate: which of many are possible, each by itself, without propagating most of them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _REFUSALS = 4
 def find_possible(
     candidate: Candidate, variables: Ints, masks: Masks, states: NDArray[np.uint8], is_over: Callable[[int], bool]
 ) -> None:
-    """Of each restriction (position in `domains`, values that may stay), whether propagation refutes it: writes `IS_REFUTED` or
+    """Whether propagation refutes each restriction (position in `domains`, values that may stay): writes `IS_REFUTED` or
     `IS_POSSIBLE` into `states` where it is `IS_UNKNOWN`, until all are known or, after so many propagations, it `is_over`.
 
     Propagation is monotone: what it leaves of a smaller candidate it leaves of a larger one. So any candidate behind this one

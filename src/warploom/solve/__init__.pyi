@@ -19,7 +19,8 @@ from .runs.processes import (
 )
 from .search.best_first import BestFirst, best_first
 from .search.depth_first import depth_first, search
-from .search.drafts import TEMPERATURES, drafts, drawn
+from .search.dives import TEMPERATURES, Dive
+from .search.drafts import drafts
 from .search.incumbent import PATIENCE, Child, Hints, Incumbent, Leaf, Measure, Progress
 from .search.levels import Frontier, Levels, enumerate_levels, leaves_behind
 from .search.mcts import Mcts, mcts
@@ -71,6 +72,7 @@ __all__ = [
     "Counts",
     "Cut",
     "DepthFirst",
+    "Dive",
     "Estimate",
     "Event",
     "EventLog",
@@ -131,7 +133,6 @@ __all__ = [
     "differing_words",
     "disjunction",
     "drafts",
-    "drawn",
     "emit",
     "enumerate_levels",
     "estimated",

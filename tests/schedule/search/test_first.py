@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from itertools import islice
 
-from tests.schedule.search.fakes import FakeBound, FakeEvaluator, FakeSpace
+from tests.schedule.search.fakes import FakeBound, FakeCandidate, FakeEvaluator, FakeSpace
 
-from warploom.schedule.nest import Loop
+from warploom.schedule.nest import Loop, Nest
 from warploom.schedule.search import KernelModel, Options, explore_kernel
 from warploom.schedule.search.evaluate import CAREFUL_ROUNDS, Memory
 from warploom.schedule.search.first import TRIED, _descents, with_first
 
 
+class _Contrary(FakeBound):
+    """Candidates that are guessed to be slow on the way turn out to be fast."""
+
+    def appraise(self, candidate: FakeCandidate, nest: Nest) -> float:
+        return 1.0 / super().appraise(candidate, nest)
+
+
 def test_the_first_implementation_is_timed_in_few_rounds() -> None:
-    model, evaluator = KernelModel(FakeSpace(), FakeBound()), FakeEvaluator()
+    model, evaluator = KernelModel(FakeSpace(), _Contrary()), FakeEvaluator()
     none = explore_kernel(model, "fake", evaluator, Options(budget_s=1e-9))
     assert none.best is None and evaluator.rounds == []
     found = with_first(none, model, evaluator, Memory("p/", None, None))

@@ -176,3 +176,11 @@ def test_one_number_of_parts_has_the_whole_budget() -> None:
     search = Searches({4: [2.0]})
     result = found(search)
     assert search.asked[0][1].nodes == 10_000 and result.parts == 4 and result.others == ()
+
+
+def test_no_space_is_made_that_there_is_no_budget_for() -> None:
+    bounded: list[int] = []
+    search = Searches({1: [2.0], 2: [1.0]})
+    result = found(search, lambda parts: bounded.append(parts) or 0.1, nodes=20)
+    assert (bounded, set(search.order), result.parts) == ([1], {1}, 1)
+    assert [(t.parts, t.bound_ms, t.time_ms) for t in result.tried] == [(1, 0.1, 2.0), (2, None, None)]

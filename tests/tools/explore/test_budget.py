@@ -16,6 +16,7 @@ from warploom.gpu import toolchain_available
 from warploom.kernels.tensors import tensor_kernel
 from warploom.schedule.backbone import cpu_tiles
 from warploom.schedule.choices import kernel
+from warploom.schedule.cpu import interruptibly
 from warploom.schedule.search import Timed, difference
 from warploom.schedule.targets import TARGETS
 from warploom.tools.command.usage import Stopwatch
@@ -114,6 +115,24 @@ def test_a_time_inside_another_leaves_it_what_is_left() -> None:
         time.sleep(30)
     with within(1000):
         pass
+
+
+def test_code_that_no_signal_ends_runs_on_in_a_thread_of_its_own() -> None:
+    """As the plain loop of a large product did: a budget of 10 s ended 11 s late on a busy machine."""
+    on: list[threading.Thread] = []
+    is_over = threading.Event()
+
+    def work() -> int:
+        on.append(threading.current_thread())
+        return is_over.wait() + 1
+
+    with pytest.raises(OutOfTimeError), within(0.01):
+        interruptibly(work)
+    assert on[0].is_alive() and on[0] is not threading.main_thread()
+    is_over.set()
+    assert interruptibly(work) == 2
+    with pytest.raises(ZeroDivisionError):
+        interruptibly(lambda: 1 // 0)
 
 
 def test_other_threads_are_not_rung() -> None:

@@ -12,6 +12,7 @@ from tests.tools.contract import lines_of
 
 from warploom.core.limits import OUT_OF_MEMORY, current
 from warploom.tools.cli import cli
+from warploom.tools.explore import choices as explore_choices
 from warploom.tools.explore import command as explore_command
 from warploom.tools.explore.command import _how, _summary
 
@@ -365,3 +366,24 @@ def test_people_read_how_it_compares_with_the_plain_loop_and_the_note() -> None:
     assert "  4 times as fast as the plain loop (4.0 ms)" in list(_summary(line))
     plain = {**line, "kind": "plain", "time_over_plain": 1.0, "note": "the plain loop, since it is faster"}
     assert list(_summary(plain))[1:] == ["  note: the plain loop, since it is faster"]
+
+
+def test_values_that_were_not_tried_are_listed_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, every = explored(*AXPY, "--choices")
+    assert "untried" not in every
+    monkeypatch.setattr(explore_choices, "MOST_WORK", 1)
+    result, line = explored(*AXPY, "--choices")
+    assert (result.exit_code, line["status"], line["ended"]) == (0, "solved", "budget: propagations")
+    values = line["choices"]
+    assert isinstance(values, dict)
+    assert 0 < line["untried"] <= sum(map(len, values.values()))  # type: ignore[operator]
+    assert all(set(known) <= set(values[name]) for name, known in every["choices"].items())  # type: ignore[union-attr]
+
+
+def test_an_interrupted_listing_keeps_what_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*given: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(explore_choices, "find_possible", interrupted)
+    result, line = explored(*AXPY, "--choices")
+    assert (result.exit_code, line["status"], line["ended"]) == (0, "solved", "interrupted") and line["untried"]

@@ -165,8 +165,13 @@ class KernelSpace:
                 yield from (("order", arguments) for arguments in self._orders_of_pairs)
             yield from ((choice, arguments) for arguments in kinds if self._turns[arguments[0]] >= _LOADS)
 
-    def _open(self, candidate: Candidate, choice: str, other: Candidate | None = None) -> Iterator[tuple[int, ...]]:
-        """Objects of the open variables, in order; of orders, those that make a difference. other: only where it differs."""
+    def _open(self, candidate: Candidate, choice: str) -> Iterator[tuple[int, ...]]:
+        """Objects of the open variables, in order; of orders, those that make a difference."""
+        found = map(self.instance.things_of, self._open_positions(candidate, choice).tolist())
+        return cast("Iterator[tuple[int, ...]]", found)
+
+    def _open_positions(self, candidate: Candidate, choice: str, other: Candidate | None = None) -> NDArray[np.int64]:
+        """`_open`, as positions. other: only where it differs."""
         positions = candidate.open_variables(choice)
         if choice == "order":
             positions = positions[~self._between_instructions[positions]]
@@ -174,9 +179,10 @@ class KernelSpace:
                 positions = positions[candidate.domains[positions] != np.uint64(SEQUENTIAL)]
         if other is not None:
             positions = positions[candidate.domains[positions] != other.domains[positions]]
-        found = map(self.instance.things_of, positions.tolist())
-        things = cast("Iterator[tuple[int, ...]]", found)
-        return iter(sorted(things, key=lambda a: self._turns[a[0]])) if choice == "dim_kind" and self._turns else things
+        if choice == "dim_kind" and self._turns:
+            turns = [self._turns[cast("int", self.instance.things_of(v)[0])] for v in positions.tolist()]
+            positions = positions[np.argsort(turns, kind="stable")]
+        return positions
 
     @cached_property
     def _between_instructions(self) -> NDArray[np.bool_]:
@@ -254,11 +260,31 @@ class KernelSpace:
     ) -> Iterator[tuple[str, tuple[int, ...], int]]:
         """(choice, objects, mask) of the decisions that lead from one candidate to one behind it, in the order of a search.
         `only_sizes`: where several sizes of a tile are left, they follow from the other decisions and are none."""
-        while (step := self._difference(current, wanted, self.choices(order), only_sizes=only_sizes)) is not None:
-            yield step
-            following = current.restrict(*step)
-            assert following is not None, "a candidate cannot contradict one that it came from"
-            current = following
+        is_over = False
+        while not is_over:
+            is_over = True
+            for choice in self.choices(order):
+                positions = self._open_positions(current, choice, wanted)
+                place = 0
+                while place < positions.size and is_over:
+                    left = positions[place:]  # all but those that follow from the decisions before
+                    differing = np.flatnonzero(current.domains[left] != wanted.domains[left])
+                    if not differing.size:
+                        break
+                    variable = int(left[differing[0]])
+                    place += int(differing[0]) + 1
+                    mask, arguments = int(wanted.domains[variable]), cast("tuple[int, ...]", self.instance.things_of(variable))
+                    if only_sizes and choice == "size" and mask & (mask - 1):
+                        continue
+                    if len(self.alternatives(current, choice, arguments)) < 2:
+                        continue
+                    yield choice, arguments, mask
+                    following = current.restrict(choice, arguments, mask)
+                    assert following is not None, "a candidate cannot contradict one that it came from"
+                    is_over = bool((following.members == current.members).all())  # others have variables, which may come first
+                    current = following
+                if not is_over:
+                    break
 
     @property
     def ways(self) -> int:
@@ -277,18 +303,6 @@ class KernelSpace:
             if domain & mask and domain & ~mask:
                 candidate = candidate.restrict(choice, arguments, mask) or candidate
         return candidate
-
-    def _difference(
-        self, current: Candidate, wanted: Candidate, choices: Sequence[str], *, only_sizes: bool
-    ) -> tuple[str, tuple[int, ...], int] | None:
-        for choice in choices:
-            for arguments in self._open(current, choice, wanted):
-                mask = wanted.domain(choice, *arguments)
-                if only_sizes and choice == "size" and mask & (mask - 1):
-                    continue
-                if len(self.alternatives(current, choice, arguments)) > 1:
-                    return choice, arguments, mask
-        return None
 
     def replay(self, decisions: dict[str, str] | list[tuple[str, str]]) -> Candidate:
         """The root with these decisions taken, in the order given. UserError as `set_by_name`."""

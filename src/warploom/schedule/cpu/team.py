@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from warploom.core import Diagnostic, UserError
 from warploom.core.compiler import build_library
+
+T = TypeVar("T")
 
 _one_job = threading.Lock()
 """The team has one task at a time; threads of Python that call kernels wait for each other."""
@@ -77,6 +79,28 @@ def run_job(job: Job, threads: int, repeats: int = 1, samples: int = 1) -> tuple
         text = f"expected {threads} threads with {job.scratch_bytes} bytes each, got too little {lacking}"
         raise UserError(Diagnostic("CPU_RESOURCES", text, fix="use fewer threads or smaller tiles"))
     return tuple(zip(walls, busies, strict=True))
+
+
+def interruptibly(work: Callable[[], T]) -> T:
+    """The result of the work. On the main thread a signal's handler may end it while C code runs, however long that takes: the
+    code then goes on in a thread of its own, with the arrays that it was given."""
+    if threading.current_thread() is not threading.main_thread():
+        return work()
+    results: list[T] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(work())
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join()
+    if errors:
+        raise errors[0]
+    return results[0]
 
 
 class _Job(ctypes.Structure):

@@ -11,11 +11,17 @@ from warploom.core.limits import INTERRUPTION
 from warploom.schedule.search.evaluate import Evaluator, Memory, Record, Timed, Unfit
 from warploom.schedule.search.explore import Exploration
 from warploom.schedule.search.kernel_model import C, Implementation, KernelModel, Step
-from warploom.solve import BUDGET_SPENT, TEMPERATURES, drawn
+from warploom.solve import BUDGET_SPENT, TEMPERATURES, Dive, Hints, Incumbent
 
 DESCENTS = 64
 TRIED = 4
 """Implementations of which the most promising is measured; the others where that turns out to be none."""
+_WORK = 20_000
+"""Open decisions of those together, at most: of a space with more of them the first one is taken."""
+_MOST, _MOST_MORE = 2_000, 400
+"""Candidates after which no descent begins: while there is no implementation, and once there is one."""
+_FROM_ROOT = 4
+"""One descent in so many begins at the root."""
 _ROUNDS = 3
 """Rounds of timing: the budget is spent."""
 
@@ -29,7 +35,8 @@ def with_first(
         return found
     try:
         made: list[Implementation[C]] = []
-        for implementation, nodes in islice(_descents(model, seed), TRIED):
+        tried = max(1, min(TRIED, _WORK // max(1, model.remaining(model.root()))))
+        for implementation, nodes in islice(_descents(model, seed), tried):
             found = replace(found, nodes=found.nodes + nodes)
             made.append(implementation)
         for implementation in sorted(made, key=model.appraise):
@@ -56,19 +63,22 @@ def _of(found: Exploration[C], implementation: Implementation[C], time_ms: float
 
 
 def _descents(model: KernelModel[C], seed: int) -> Iterator[tuple[Implementation[C], int]]:
-    """Different implementations, each with the nodes it took since the one before."""
-    seen: set[str] = set()
-    nodes = 0
+    """Different implementations, each with the nodes it took since the one before: dives that begin as fast kernels mostly do,
+    at first with all of that, and go back where a decision leads nowhere. They end by the number of candidates tried."""
+    hints: Hints[Step[C], Implementation[C]] = Hints(key=lambda i: i.key, estimate=model.estimate, decide=model.decide)
+    incumbent = Incumbent(model, hints=hints)
+    root = incumbent.root()
+    chance = random.Random(seed)
+    statistics, told, found = incumbent.statistics, 0, 0
     for n in range(DESCENTS):
-        chance = random.Random(f"{seed}/{n}")
-        step: Step[C] | None = model.root()
-        while step is not None and (choices := model.open_choices(step)):
-            expanded = [a.expand() for a in model.alternatives(step, choices[0][0])]
-            children = [c for c in expanded if c is not None]
-            nodes += len(children)
-            step = drawn(children, model.estimate, chance, TEMPERATURES[n % len(TEMPERATURES)]) if children else None
-        answer = None if step is None else model.answer(step)
-        if answer is not None and answer[1].key not in seen:
-            seen.add(answer[1].key)
-            yield answer[1], nodes
-            nodes = 0
+        if root is None or statistics.tried > (_MOST_MORE if found else _MOST):
+            return
+        start = root
+        if n % _FROM_ROOT != _FROM_ROOT - 1:
+            start = incumbent.jump(root, model.begin(root.candidate, chance)) or root
+        child = Dive(incumbent, start, chance, TEMPERATURES[n % len(TEMPERATURES)]).following()
+        leaf = None if child is None else incumbent.leaf(child)
+        if leaf is not None:
+            found += 1
+            yield leaf.answer, statistics.nodes - told
+            told = statistics.nodes

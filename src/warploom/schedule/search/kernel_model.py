@@ -143,6 +143,7 @@ class KernelModel(Generic[C]):
         self._fixed = dict(fixed or {})
         self._numbers: dict[tuple[str, tuple[int, ...]], int] = {}
         self._variables: list[tuple[str, tuple[int, ...]]] = []
+        self._root: Step[C] | None = None
         self._last: tuple[Step[C], OpenDecision | None] | None = None
         self._known: dict[tuple[int, int], str] = {}
         """By choice and mask, the value of each alternative seen."""
@@ -152,10 +153,13 @@ class KernelModel(Generic[C]):
         """Reasons why decided candidates could not be lowered: constraints that the space lacks."""
 
     def root(self) -> Step[C]:
-        step = Step(self.space.root())
-        for name, value in self._fixed.items():
-            step = self._set(step, name, value)
-        return step
+        """Made once."""
+        if self._root is None:
+            step = Step(self.space.root())
+            for name, value in self._fixed.items():
+                step = self._set(step, name, value)
+            self._root = step
+        return self._root
 
     def replay(self, decisions: Mapping[str, str]) -> Step[C]:
         """UserError (CHOICE, REFUTED) at the first one that is unknown or impossible."""

@@ -210,6 +210,8 @@ class _State:
         for parts in self.values:
             if rises >= _RISES:
                 break
+            if self.made and self.budget.probe(_PROBED / len(self.values)) is None:
+                break  # before its spaces are made, which takes longest where there is little time
             self.bounds[parts] = self.bounding(parts)
             if self.bounds[parts] >= self.best_ms:
                 continue

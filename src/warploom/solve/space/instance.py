@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Unpack
 
 import numpy as np
@@ -39,8 +40,12 @@ class Instance:
         self.space = space
         self.numbering = Numbering(space, inputs)
         builder = TableBuilder(self.numbering, inputs)
-        self.tables = builder.build()
+        tables = builder.build()
+        self.packed = tables.packed()
+        self.tables = tables.within(self.packed)
+        del tables
         self.counter_first = {name: builder.firsts[n] for name, n in builder.form_numbers.items()}
+        del builder
         lowerings = len(inputs.get("lowerings", {}))
         self.members: Bytes = np.concatenate([self.numbering.members, np.full(lowerings, PENDING, dtype=np.uint8)])
         """Before any decision: by member of each set, then by lowering."""
@@ -56,20 +61,20 @@ class Instance:
         longest = max(self.tables.set_size.tolist(), default=0)
         positions = self.domains.size + count
         self.work = work_lists(positions, count, self.members.size, 3 * longest + 4)
-        self.packed = self.tables.packed()
         self._one_way: dict[str, Ints] = {}
         self._things: dict[int, Things] = {}
         state = (self.domains, self.members, self.bounds, self.work)
         self.records: Records = listed_tuples(self.tables, self.packed, *state)
 
     def root(self) -> Candidate | None:
-        """The candidate before any decision, propagated; None when the constraints refute it."""
+        """The candidate before any decision, propagated, once; None when the constraints refute it."""
+        return self._root
+
+    @cached_property
+    def _root(self) -> Candidate | None:
         candidate = Candidate(self, self.domains.copy(), self.members.copy(), self.bounds.copy())
-        return (
-            candidate
-            if propagate_all(self.packed, candidate.domains, candidate.members, candidate.bounds, self.work, self.records)
-            else None
-        )
+        state = candidate.domains, candidate.members, candidate.bounds
+        return candidate if propagate_all(self.packed, *state, self.work, self.records) else None
 
     def widths(self, candidate: Candidate, turns: Ints, groups: Masks, levels: int) -> tuple[int, ...]:
         """How many candidates each of the next levels has. `turns`: positions in `domains` in the order in which variables are

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -32,8 +35,9 @@ MAX_TUPLES = 20_000_000
 MAX_CLAUSES = 1_000_000
 """Most tuples of a clause; those of larger ones are enumerated each time."""
 
-_AT_ONCE = 4096
+_AT_ONCE = 1 << 16
 """Rows that are moved in one step."""
+Indices: TypeAlias = NDArray[np.int32]
 
 
 def listed_tuples(tables: Tables, packed: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints) -> Records:
@@ -41,14 +45,63 @@ def listed_tuples(tables: Tables, packed: Ints, domains: Masks, members: Bytes, 
     it, and by instance, where its tuples begin. Then the wakes as three numbers: the wake, where its records begin (-1: they are
     enumerated each time) and where they end. Then these tuples, and the records, those of one position side by side. Says in
     `packed` which forms are listed. The state is that before any decision."""
+    wakes, total = _wakes(tables, packed, domains, members, bounds, work)
+    member_of, waiting = _waiting(tables, packed, domains, members, bounds, work, MAX_TOTAL - total)
+    left = MAX_TOTAL - total - int(waiting.size)
+    lengths_of, of_instances = _instances(tables, packed, domains, members, bounds, work, left)
+    positions = int(tables.mirror.size + tables.instance_form.size)
+    wakes_of, rows_of = np.zeros(positions, dtype=np.int64), np.zeros(positions, dtype=np.int64)
+    for wake in wakes:
+        wakes_of[wake.positions] += 1
+        rows_of[wake.positions] += wake.lengths
+    numbers_of = (WAKE * wakes_of, ACTIVATED * np.bincount(member_of, minlength=members.size), lengths_of)
+    heads = positions + members.size + lengths_of.size + 1
+    starts = heads + np.concatenate([[0], np.cumsum(np.concatenate(numbers_of))])
+    end = int(starts[-1]) + int(rows_of.sum())
+    assert end < 1 << 31, "rows begin where 32 bits can say"
+    records: Records = np.empty(end, dtype=np.int32)
+    records[:heads] = starts
+    records[starts[positions] : starts[positions + members.size]] = waiting[np.argsort(member_of, kind="stable")].reshape(-1)
+    records[starts[positions + members.size] : starts[-1]] = of_instances
+    at, row = starts[:positions].copy(), int(starts[-1]) + np.cumsum(rows_of) - rows_of
+    for n, wake in enumerate(wakes):
+        begins, ends = row[wake.positions], row[wake.positions] + wake.lengths
+        here = at[wake.positions]
+        records[here] = wake.number
+        records[here + 1] = np.where(wake.is_listed, begins, -1)
+        records[here + 2] = np.where(wake.is_listed, ends, -1)
+        _spread(records, begins, wake)
+        at[wake.positions] += WAKE
+        row[wake.positions] = ends
+        wakes[n] = wake.without_rows()  # they take as much memory as the records
+    return records
+
+
+@dataclass(frozen=True, slots=True)
+class _Wake:
+    number: int
+    positions: Indices
+    """Ascending."""
+    lengths: Indices
+    """Numbers of each one's row, 0 where it is enumerated each time."""
+    is_listed: NDArray[np.bool_]
+    begins: Indices
+    """Where each one's row begins in `rows`."""
+    rows: Records
+
+    def without_rows(self) -> _Wake:
+        return replace(self, rows=self.rows[:0])
+
+
+def _wakes(tables: Tables, packed: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints) -> tuple[list[_Wake], int]:
+    """The positions that each wake has tuples of, with these, and how many numbers they are together."""
     kind = tables.kind[tables.wake_form]
     slots = np.diff(tables.slots_start)[tables.wake_form]
     has_tuples = (kind == FormKind.RELATION) & (slots > 1) | (kind == FormKind.CLAUSE) & _has_few(tables)[tables.wake_form]
     is_listed = (has_tuples | (kind >= FormKind.COUNTER)) & (tables.wake_is_triangle == 0)
     none = np.zeros(0, dtype=np.int32)
-    parts: list[Records] = [none]
-    found: list[Ints] = [np.zeros((4, 0), dtype=np.int64)]
-    total = size = 0
+    found: list[_Wake] = []
+    total = 0
     for w, listed in enumerate(is_listed.tolist()):
         first, count = int(tables.class_first[tables.wake_class[w]]), int(tables.wake_positions[w])
         numbers = list_tuples(packed, domains, members, bounds, work, w, none) if listed else MAX_RECORDS + 1
@@ -56,47 +109,37 @@ def listed_tuples(tables: Tables, packed: Ints, domains: Masks, members: Bytes, 
             total += numbers
             part: Records = np.zeros(count + 1 + numbers, dtype=np.int32)
             list_tuples(packed, domains, members, bounds, work, w, part)
-            head, rows = part[: count + 1].astype(np.int64), part[count + 1 :]
-            counts = np.diff(head)
-            begins = head[:-1] + size
+            head, rows = part[: count + 1], part[count + 1 :]
+            lengths = np.diff(head)
+            concerned = np.flatnonzero(lengths).astype(np.int32)
+            begins, lengths = head[concerned], lengths[concerned]
+            is_row = np.ones(concerned.size, dtype=np.bool_)
             if kind[w] < FormKind.COUNTER:
-                begins[counts > 0] = np.where(rows[head[:-1][counts > 0]] == UNLISTED, -1, begins[counts > 0])
-            parts.append(rows)
-            size += rows.size
+                is_row = rows[begins] != UNLISTED
         else:
             begin = int(tables.slot_reverse[tables.wake_slot[w]])
             of = np.arange(first, first + count)
             if tables.wake_turned[w]:
                 of = tables.mirror[of]
             row = begin + of - first
-            counts = tables.reverse_start[row + 1] - tables.reverse_start[row]
-            begins = np.full(count, -1)
+            concerned = np.flatnonzero(tables.reverse_start[row + 1] - tables.reverse_start[row]).astype(np.int32)
+            begins = lengths = np.zeros(concerned.size, dtype=np.int32)
+            is_row, rows = np.zeros(concerned.size, dtype=np.bool_), none
         if kind[w] == FormKind.RELATION and slots[w] == 1 and not tables.slot_indirect[tables.wake_slot[w]]:
             continue  # a value that is allowed stays so
-        concerned = np.flatnonzero(counts)
-        one = (concerned + first, np.full(concerned.size, w), begins[concerned], counts[concerned])
-        found.append(np.stack(one).astype(np.int64))
-    wakes = np.concatenate(found, axis=1)
-    wakes = wakes[:, np.argsort(wakes[0], kind="stable")]
-    waiting = _waiting(tables, packed, domains, members, bounds, work, MAX_TOTAL - total)
-    positions = int(tables.mirror.size + tables.instance_form.size)
-    left = MAX_TOTAL - total - int(waiting[1].size)
-    lengths_of, of_instances = _instances(tables, packed, domains, members, bounds, work, left)
-    heads = positions + members.size + lengths_of.size + 1
-    numbers_of = (
-        WAKE * np.bincount(wakes[0], minlength=positions),
-        ACTIVATED * np.bincount(waiting[0], minlength=members.size),
-        lengths_of,
-    )
-    starts = heads + np.concatenate([[0], np.cumsum(np.concatenate(numbers_of))])
-    is_row = wakes[2] >= 0
-    lengths = np.where(is_row, wakes[3], 0)
-    ends = int(starts[-1]) + np.cumsum(lengths)
-    assert int(starts[-1]) + size < 1 << 31, "rows begin where 32 bits can say"
-    by_position = np.stack([wakes[1], np.where(is_row, ends - lengths, -1), np.where(is_row, ends, -1)], axis=1)
-    by_member = waiting[1][np.argsort(waiting[0], kind="stable")].reshape(-1)
-    rows = _gathered(np.concatenate(parts), wakes[2][is_row], lengths[is_row])
-    return np.concatenate([starts.astype(np.int32), by_position.astype(np.int32).reshape(-1), by_member, of_instances, rows])
+        if concerned.size:
+            positions = concerned + np.int32(first)
+            found.append(_Wake(w, positions, np.where(is_row, lengths, 0).astype(np.int32), is_row, begins, rows))
+    return found, total
+
+
+def _spread(records: Records, begins: Ints, wake: _Wake) -> None:
+    """Writes the rows of a wake where they belong."""
+    for first in range(0, begins.size, _AT_ONCE):
+        some = slice(first, first + _AT_ONCE)
+        lengths = wake.lengths[some]
+        within = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        records[np.repeat(begins[some], lengths) + within] = wake.rows[np.repeat(wake.begins[some], lengths) + within]
 
 
 def _instances(
@@ -124,18 +167,6 @@ def _instances(
         if listed[i] and lengths[i]:
             list_instance(packed, domains, members, bounds, work, f, i, int(begins[i]), found)
     return np.array(lengths, dtype=np.int64), found
-
-
-def _gathered(numbers: Records, begins: Ints, lengths: Ints) -> Records:
-    """Slices of an array, one after the other."""
-    parts = [numbers[:0]]
-    ends = np.cumsum(lengths)
-    for first in range(0, begins.size, _AT_ONCE):
-        some = slice(first, first + _AT_ONCE)
-        begin = ends[first] - lengths[first] if first < ends.size else 0
-        shift = np.repeat(begins[some] - (ends[some] - lengths[some]), lengths[some])
-        parts.append(numbers[shift + np.arange(begin, begin + shift.size)])
-    return np.concatenate(parts)
 
 
 def _has_few(tables: Tables) -> NDArray[np.bool_]:

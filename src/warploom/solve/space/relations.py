@@ -93,7 +93,7 @@ def _values(slot: Applied, choices: Mapping[str, Choice]) -> int:
 
 def _embeddings(clause: _Group, group: _Group, choices: Mapping[str, Choice]) -> Iterator[dict[str, str]]:
     """Names for the clause's objects under which it is about each tuple of the group, and about its variables only."""
-    if len(clause.over) != len(group.over):
+    if len(clause.over) != len(group.over) or not {s.name for s in clause.slots} <= {s.name for s in group.slots}:
         return
     for order in permutations(range(len(group.over))):
         names = {str(n): str(m) for n, m in enumerate(order)}

@@ -109,7 +109,7 @@ class TableBuilder:
         activated_start, activated_flat = concatenated(activated)
         restricted_start, restricted_flat = concatenated([[v for v, _ in row] for row in restricted])
         makers_start, makers_flat = concatenated(makers)
-        lengths = np.concatenate(self.parts.reverse_lengths)
+        lengths = np.concatenate([np.zeros(1, dtype=np.int64), *self.parts.reverse_lengths])
         over = [
             [
                 (numbering.set_ids[q.set.name], -1 if q.owner is None else self.parts.position_of(f, q.owner), q.set.sort)
@@ -155,7 +155,7 @@ class TableBuilder:
             slot_sizes=grid([s[3] for s in slots], 2),
             slot_reverse=ints([s[4] for s in slots]),
             slot_table=np.concatenate([*self.parts.slot_tables, np.zeros(1, dtype=np.int64)]),
-            reverse_start=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+            reverse_start=np.cumsum(lengths, out=lengths),
             reverse=np.concatenate(self.parts.reverse_cells),
             guards_start=ints(guards_start),
             guard_offset=ints([g[0] for g in guards]),

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from warploom.core import UserError
 from warploom.gpu import toolchain_available
 from warploom.schedule.backbone import Content, Program, at_sizes
-from warploom.schedule.cpu import Build, c_program, compile_nest, plain_nest
+from warploom.schedule.cpu import Build, c_program, compile_nest, interruptibly, plain_nest
 from warploom.schedule.cuda import CudaKernel, Options, cuda_kernel, cuda_program, interpret_all
 from warploom.schedule.nest import Nest, loops
 from warploom.schedule.search import Implementation, difference, held, program_arrays
@@ -243,7 +244,8 @@ def _ran_on_cpu(program: Program, nests: Sequence[Nest], data: Data, threads: in
     arrays = program_arrays(program, {**data.before, **data.inputs})
     for nest in nests:
         compiled = compile_nest(nest, flags=build.flags)
-        compiled.run([arrays[buffer.name] for buffer in compiled.buffers], data.scalars, threads)
+        given = [arrays[buffer.name] for buffer in compiled.buffers]
+        interruptibly(partial(compiled.run, given, data.scalars, threads))
     return held(program.arguments, arrays)
 
 

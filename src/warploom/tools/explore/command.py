@@ -234,7 +234,8 @@ def _summary(line: Line) -> Iterator[str]:
         yield f"  {line['space_size']:.3g} implementations ({between}), {line['dead_end_share']:.2%} dead ends"
     if line.get("time_ms") is not None:
         speed = f", {line['gflops']} GFLOP/s" if line.get("gflops") else ""
-        yield f"  {line['time_ms']} ms ({_how(line)}){speed}; bound {line['bound_ms']} ms"
+        bound = "" if line["bound_ms"] is None else f"; bound {line['bound_ms']} ms"  # a search that ended before it had one
+        yield f"  {line['time_ms']} ms ({_how(line)}){speed}{bound}"
         if line.get("kind") == "found" and line.get("time_over_plain"):
             yield f"  {1 / cast('float', line['time_over_plain']):.3g} times as fast as the plain loop ({line['plain_ms']} ms)"
         over = line.get("time_over_bound")

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 
 from warploom.core import UserError
 from warploom.schedule.backbone import Program
-from warploom.schedule.cpu import Build, Call, Timing, Together, compile_nest, plain_nest, retime, sound_build
+from warploom.schedule.cpu import Build, Call, Timing, Together, compile_nest, interruptibly, plain_nest, retime, sound_build
 from warploom.schedule.nest import Nest
 from warploom.schedule.search import Timed, program_arrays
 from warploom.tools.command.lines import Line
@@ -100,10 +101,10 @@ def alone(
     try:
         with within(limit_s):
             calls = _calls(program, plain, build, data)
-            time_ms = sum(call.rough_ms(_ENOUGH_MS) for call in calls) / options.threads
+            time_ms = sum(interruptibly(partial(call.rough_ms, _ENOUGH_MS)) for call in calls) / options.threads
             results = _checked(program, plain, data, function, options, build)
             if options.threads * time_ms < limit_s * 1e3 / 4:
-                timing = retime([Together(tuple(calls))], options.threads, rounds=_ROUNDS)[0]
+                timing = interruptibly(partial(retime, [Together(tuple(calls))], options.threads, rounds=_ROUNDS))[0]
                 time_ms = timing.median_ms
                 timed = Timed(time_ms, runs=timing.samples * timing.repeats, spread=timing.spread, least_ms=timing.best_ms)
     except UserError:
@@ -113,7 +114,7 @@ def alone(
     explored = Explored(program, (), plain=plain, is_early=is_early)
     line = judged_line(case, results, time_ms, [timed] if timed else [], searched, explored, options, watch)
     note = f"the plain loop, since the search has no implementation: {why}; search longer (--budget)"
-    root_ms = searched.get("root_bound_ms", 0.0)
+    root_ms = searched.get("root_bound_ms")
     beside: Line = {"kind": "plain", "plain_ms": rounded(time_ms), "bound_ms": root_ms, "root_bound_ms": root_ms}
     if is_early:
         beside["ended"] = why
@@ -163,7 +164,7 @@ def _compared(
 ) -> _Times:
     """Side by side, unless the plain loops surely are slower, or one turn would be too long."""
     loops = _calls(explored.program, plain, build, data)
-    single_ms = sum(call.rough_ms(max(_ENOUGH_MS, time_ms)) for call in loops)
+    single_ms = sum(interruptibly(partial(call.rough_ms, max(_ENOUGH_MS, time_ms))) for call in loops)
     rough_ms = single_ms / threads
     turn_ms = 3 * (rough_ms + time_ms)
     rounds = max(int(limit_s * 1e3 / turn_ms), 1 if turn_ms < _SHORT_MS else 0)
@@ -172,5 +173,6 @@ def _compared(
     if rounds < 1:  # faster for sure only if it is on one thread
         return _Times(single_ms, time_ms / single_ms, None)
     found = _calls(explored.program, explored.nests, Build.DECIDED, data)
-    ours, theirs = retime([Together(tuple(found)), Together(tuple(loops))], threads, rounds=min(_ROUNDS, rounds))
+    both = [Together(tuple(found)), Together(tuple(loops))]
+    ours, theirs = interruptibly(partial(retime, both, threads, rounds=min(_ROUNDS, rounds)))
     return _Times(theirs.median_ms, ours.median_ms / theirs.median_ms, theirs)

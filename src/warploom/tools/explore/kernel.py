@@ -40,6 +40,8 @@ from warploom.tools.explore.replay import replay_file
 from warploom.tools.explore.result import Explored, all_decisions, facts, judged_line, named, rounded, told
 from warploom.tools.explore.size import estimate_size
 
+_LISTED_SHARE = 0.1
+"""Share of a budget that is left for the text of choices."""
 _INTERRUPTED_S = 5.0
 """Most seconds of the check of what an interrupted search found."""
 
@@ -62,12 +64,12 @@ def explore_tensor(case: str, function: Function, options: KernelOptions, stopwa
 
 
 def _listed(case: str, function: Function, options: KernelOptions, stopwatch: Stopwatch) -> Outcome:
-    """The open choices; a budget that somebody gave ends also this."""
-    if options.budget_s is None:
-        return list_choices(case, function, options, stopwatch)
+    """The open choices. Which of their values are possible is tried until the budget is spent; one that somebody gave ends also
+    what comes before."""
+    budget = WallBudget(options.wall_budget_s)
     try:
-        with within(options.budget_s):
-            return list_choices(case, function, options, stopwatch)
+        with nullcontext() if options.budget_s is None else within(options.budget_s + budget.compiled_s):
+            return list_choices(case, function, options, stopwatch, lambda: budget.left_s < _LISTED_SHARE * budget.limit_s)
     except OutOfTimeError:
         return gave_up(case, "budget: wall seconds, before all choices were listed", stopwatch)
 
@@ -236,7 +238,7 @@ def _outcome(
             "unfit": sum(s.unfit for s in every),
             "resumed": sum(s.resumed for s in every),
             "complete": found is not None and found.complete,
-            "root_bound_ms": rounded(found.root_bound_ms if found is not None else 0.0),
+            "root_bound_ms": None if found is None else rounded(found.root_bound_ms),
             "compile_s": round(budget.compiled_s, 3),
         }
         | parts.line

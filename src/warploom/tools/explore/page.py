@@ -123,9 +123,10 @@ def _asset(name: str) -> str:
 def _summary(line: Line) -> str:
     time_ms, bound_ms = line.get("time_ms"), line.get("bound_ms")
     if time_ms is None:
-        return f"No time; the model's bound is {bound_ms} ms."
+        return "No time." if bound_ms is None else f"No time; the model's bound is {bound_ms} ms."
     speed = f", {line['gflops']} GFLOP/s" if line.get("gflops") else ""
-    return f"{time_ms} ms ({line.get('time_is', 'measured')}){speed}; the model allows no less than {bound_ms} ms."
+    bound = "" if bound_ms is None else f"; the model allows no less than {bound_ms} ms"
+    return f"{time_ms} ms ({line.get('time_is', 'measured')}){speed}{bound}."
 
 
 def _stage(stage: StageView, meanings: Mapping[str, str], *, is_only: bool) -> str:

@@ -261,7 +261,8 @@ def all_decisions(program: Program, decisions: Sequence[Mapping[str, str]], on: 
 
 
 def rounded(ms: float | None) -> float | None:
-    return None if ms is None else round(ms, 6)
+    """To nanoseconds, or four digits of what is less than a microsecond."""
+    return None if ms is None else round(ms, 6) if ms >= 1e-3 else float(f"{ms:.4g}")
 
 
 def speed(program: Program, time_ms: float | None) -> Line:

@@ -13,7 +13,6 @@ from warploom.solve.space.engine.packed import (
     CONSTANTS,
     EXACT_OFFSET,
     EXACT_STRIDES,
-    GUARD_TABLE,
     MEMBER,
     PARAMETERS,
     POSSIBLE,
@@ -30,6 +29,7 @@ from warploom.solve.space.engine.packed import (
 from warploom.solve.space.engine.tuples import (
     bind_instance,
     entry_of,
+    is_held,
     membership,
     next_tuple,
     position,
@@ -49,7 +49,7 @@ def run_cover(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints,
             return True
     total = t[t[CONSTANTS] + entry_of(t, work, t[t[START_OFFSET] + f], t[START_STRIDES] + 4 * f)]
     outer = position(t, domains, members, bounds, work, t[t[SLOTS_START] + f])
-    is_exact = t[t[GUARD_TABLE] + entry_of(t, work, t[t[EXACT_OFFSET] + f], t[EXACT_STRIDES] + 4 * f)] != 0
+    is_exact = is_held(t, work, t[t[EXACT_OFFSET] + f], t[EXACT_STRIDES] + 4 * f)
     if outer < 0 or takes_part(t, domains, members, bounds, work, outer) != MEMBER:
         return True
     tiles = 0

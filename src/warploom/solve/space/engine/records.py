@@ -24,7 +24,6 @@ from warploom.solve.space.engine.packed import (
     COUNTER,
     GUARD_OFFSET,
     GUARD_STRIDES,
-    GUARD_TABLE,
     GUARDS_START,
     INSTANCE_FIRST,
     INSTANCE_STRIDES,
@@ -59,7 +58,7 @@ from warploom.solve.space.engine.packed import (
     Masks,
 )
 from warploom.solve.space.engine.relations import relate, support, support_of_pair
-from warploom.solve.space.engine.tuples import bind_instance, entry_of, next_tuple, position
+from warploom.solve.space.engine.tuples import bind_instance, is_held, next_tuple, position
 from warploom.solve.space.engine.work import FORM, FREE_OBJECTS, OBJECTS, push_instance
 
 Records = NDArray[np.int32]
@@ -148,7 +147,7 @@ def conditions_of(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: I
             if work[OBJECTS + j] == work[OBJECTS + k] and t[t[OVER_SORT] + 4 * f + j] == t[t[OVER_SORT] + 4 * f + k]:
                 return 0, first, second, third
     for g in range(t[t[GUARDS_START] + f], t[t[GUARDS_START] + f + 1]):
-        if t[t[GUARD_TABLE] + entry_of(t, work, t[t[GUARD_OFFSET] + g], t[GUARD_STRIDES] + 4 * g)] == 0:
+        if not is_held(t, work, t[t[GUARD_OFFSET] + g], t[GUARD_STRIDES] + 4 * g):
             return 0, first, second, third
     for slot in range(t[t[SLOTS_START] + f], t[t[SLOTS_START] + f + 1]):
         if t[t[SLOT_INDIRECT] + slot] != 0:

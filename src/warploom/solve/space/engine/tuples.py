@@ -61,6 +61,13 @@ def entry_of(t: Ints, work: Ints, offset: int, strides: int) -> int:
 
 
 @compiled
+def is_held(t: Ints, work: Ints, offset: int, strides: int) -> bool:
+    """Whether a guard holds for the bound objects: a byte of the table, of which a word has eight."""
+    entry = entry_of(t, work, offset, strides)
+    return (t[t[GUARD_TABLE] + (entry >> 3)] >> ((entry & 7) << 3)) & 1 != 0
+
+
+@compiled
 def takes_part(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints, v: int) -> int:
     state = MEMBER
     for k in range(2):
@@ -96,7 +103,7 @@ def tuple_state(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Int
     if state == NEVER:
         return NEVER
     for g in range(t[t[GUARDS_START] + f], t[t[GUARDS_START] + f + 1]):
-        if t[t[GUARD_TABLE] + entry_of(t, work, t[t[GUARD_OFFSET] + g], t[GUARD_STRIDES] + 4 * g)] == 0:
+        if not is_held(t, work, t[t[GUARD_OFFSET] + g], t[GUARD_STRIDES] + 4 * g):
             return NEVER
     for slot in range(t[t[SLOTS_START] + f], t[t[SLOTS_START] + f + 1]):
         if t[t[SLOT_INDIRECT] + slot] != 0:

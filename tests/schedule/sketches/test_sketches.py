@@ -54,6 +54,25 @@ def test_the_search_finds_the_best_of_all_settings() -> None:
     assert tried.completed < 4
 
 
+@pytest.mark.parametrize("name", ["conv1d-3", "mult32", "aos-store-3"])
+def test_the_most_promising_setting_has_a_usual_block(name: str) -> None:
+    tried = FamilyModel(tunable_sketch(name), tunable_sketch(name).sizes, architecture("sm_90"), measures=False)
+    root = tried.root()
+    assert root is not None
+    setting, _ = tried.hole_values(root)
+    assert setting["warps"] in (4, 8)
+
+
+def test_an_unusual_block_is_taken_where_it_is_faster() -> None:
+    @tunable(sizes=SIZES, warps=[1, 4])
+    def conv(warps: int):
+        return line.conv1d(3, 1, warps)
+
+    fast, usual = (only(conv, warps=warps) for warps in (1, 4))
+    costs = {w: search(model(of), strategy=declared_order).answers[0] for w, of in ((1, fast), (4, usual))}
+    assert costs[1][0][0] > costs[1][1].ms * 1e9 and costs[4][0][0] == round(costs[4][1].ms * 1e9)
+
+
 def test_bounds_are_below_what_is_behind_them() -> None:
     tried = model(family())
     open_candidates = [tried.root()]

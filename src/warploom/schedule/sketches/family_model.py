@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
+from math import prod
 from typing import TypeAlias
 
 import numpy as np
@@ -41,6 +42,10 @@ DEFAULT_S = 60.0
 """Wall seconds of a search, when nobody says."""
 UNLISTED = 1 << 40
 """Size of the domain of a hole before the parameters are decided; it is listed only where it is branched on."""
+USUAL_THREADS = range(128, 257)
+"""Threads of a block that leave room for others and keep every multiprocessor busy at sizes that the model was not asked about."""
+UNUSUAL_GAIN = 1 / 32
+"""A block of other threads is taken where it is modelled faster by more than this share."""
 Decisions: TypeAlias = Mapping[str, str]
 """Hole -> expression, in the words of the sketch."""
 
@@ -186,7 +191,7 @@ class FamilyModel:
 
     def bound(self, candidate: Partial) -> Cost:
         if candidate.filled is None:
-            return min((*_cost(self._unfilled(self._built[n], candidate.holes)), 0, 0, 0) for n in candidate.settings)
+            return min((*self._cost(n, self._unfilled(self._built[n], candidate.holes)), 0, 0, 0) for n in candidate.settings)
         return (*self._least(candidate), *self._filling(candidate).bound(candidate.filled))
 
     def answer(self, candidate: Partial) -> tuple[Cost, Tuned] | None:
@@ -207,7 +212,7 @@ class FamilyModel:
             time_ms = time_on_device(kernel, source, compiled, _arrays(kernel, self.sizes), self.sizes).median_ms
         tuned = Tuned(built.setting, report, source, cost, bound, time_ms, compiled)
         least, rest = self._least(candidate)
-        time_ps = max(_cost(cost)[0], least) if time_ms is None else round(time_ms * PICOSECONDS_PER_MS)
+        time_ps = max(self._cost(candidate.settings[0], cost)[0], least) if time_ms is None else round(time_ms * PICOSECONDS_PER_MS)
         cost_found = time_ps, rest, *filled_cost
         number = candidate.settings[0]
         self._times[number] = min(tuned, self._times.get(number, tuned), key=lambda t: t.ms)
@@ -255,7 +260,7 @@ class FamilyModel:
 
     def hole_values(self, candidate: Partial) -> tuple[Setting, dict[str, list[str] | None]]:
         """The setting with the least bound, and what its open holes may become; None: too many to list."""
-        best = min(candidate.settings, key=lambda n: (_cost(self._unfilled(self._built[n], candidate.holes)), n))
+        best = min(candidate.settings, key=lambda n: (self._cost(n, self._unfilled(self._built[n], candidate.holes)), n))
         values = self._values_in(Partial((best,), candidate.holes))
         return self._built[best].setting, {name: v for name, v in values.items() if name not in candidate.holes}
 
@@ -380,12 +385,22 @@ class FamilyModel:
 
     def _least(self, candidate: Partial) -> tuple[int, int]:
         """The least time that the holes decided so far leave, and by what settings as fast differ."""
-        built = self._built[candidate.settings[0]]
-        least, rest = _cost(self._unfilled(built, candidate.holes))
+        number = candidate.settings[0]
+        built = self._built[number]
+        least, rest = self._cost(number, self._unfilled(built, candidate.holes))
         if candidate.filled is None or not built.matters:
             return least, rest
         decided = self._filling(candidate).decisions(candidate.filled)
-        return _cost(self._bound_of(built, {name: e for name, e in decided.items() if name in built.matters}))[0], rest
+        of = self._bound_of(built, {name: e for name, e in decided.items() if name in built.matters})
+        return self._cost(number, of)[0], rest
+
+    def _cost(self, setting: int, of: Modelled) -> tuple[int, int]:
+        """The time; of kernels that the same pipe binds as long, the one whose other pipes have less to do. To a modelled time of
+        an unusual block that is added by which it has to be faster."""
+        time_ps = of.ms * PICOSECONDS_PER_MS
+        if not self.measures and prod(self._built[setting].sketch.kernel.block) not in USUAL_THREADS:
+            time_ps *= 1 + UNUSUAL_GAIN
+        return round(time_ps), round(sum(of.terms.values()) * PICOSECONDS_PER_MS)
 
     def _unfilled(self, built: _Built, holes: Decisions) -> Modelled:
         matter = {name: text for name, text in holes.items() if name in built.matters}
@@ -400,11 +415,6 @@ class FamilyModel:
 
 def _itself(candidate: Partial) -> Partial:
     return candidate
-
-
-def _cost(of: Modelled) -> tuple[int, int]:
-    """The time; of kernels that the same pipe binds as long, the one whose other pipes have less to do."""
-    return round(of.ms * PICOSECONDS_PER_MS), round(sum(of.terms.values()) * PICOSECONDS_PER_MS)
 
 
 def text_of(setting: Setting) -> str:

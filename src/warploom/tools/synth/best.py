@@ -10,7 +10,17 @@ from warploom.core import Diagnostic, Span, UnsupportedError, UserError, require
 from warploom.kernels import find, is_example
 from warploom.kernels.tunables import is_tunable, tunable_sketch
 from warploom.machines import compiled_architecture
-from warploom.schedule.sketches import FamilyModel, Modelled, Other, Setting, TunableSketch, Tuned, text_of
+from warploom.schedule.sketches import (
+    UNUSUAL_GAIN,
+    USUAL_THREADS,
+    FamilyModel,
+    Modelled,
+    Other,
+    Setting,
+    TunableSketch,
+    Tuned,
+    text_of,
+)
 from warploom.sketch import Sketch, load, load_variables
 from warploom.solve import Incumbent, order_named, run_order
 from warploom.solve import Progress as SearchProgress
@@ -94,7 +104,8 @@ def _reason(tuned: Tuned, arch: str, others: Sequence[Other]) -> str:
         f"    {text_of({o.parameter: o.value})}: {'at least ' if o.is_bound else ''}{o.ms:.6g} ms, {_bound(o.modelled)}"
         for o in others
     )
-    return "\n".join([best, *rest])
+    usual = f"    blocks of {USUAL_THREADS.start} to {USUAL_THREADS[-1]} threads are taken unless others are {UNUSUAL_GAIN:.0%} faster"
+    return "\n".join([best, *rest, *([usual] if not is_measured and any(o.ms < tuned.ms for o in others) else [])])
 
 
 def _bound(modelled: Modelled) -> str:

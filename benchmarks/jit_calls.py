@@ -59,6 +59,7 @@ def rows() -> list[dict[str, object]]:
     found |= {
         "Python, output given": microseconds(lambda: python(A, B, C)),
         "Python, output made": microseconds(lambda: python(A, B)),
+        "Python, a view that is copied": microseconds(lambda: python(A.T, B, C)),
         "Python, by name": microseconds(lambda: python(A=A, B=B, C=C)),
         "Python, two arrays and a scalar": microseconds(lambda: scalar(A[0], 2.0, C[0])),
     }

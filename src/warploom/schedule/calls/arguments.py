@@ -34,6 +34,8 @@ from warploom.schedule.frontend.arithmetic import fits
 from warploom.schedule.frontend.tree import ArrayParameter, Places
 
 Array: TypeAlias = NDArray[Any]
+_KEPT = 64
+"""Shapes of calls whose sizes are remembered."""
 _EXACT = 1 << 53
 """Whole numbers up to here are exact as the doubles in which kernels get them."""
 _CPU = 1
@@ -91,6 +93,8 @@ class Signature:
         """Arrays that a call must give, including those that are read and written."""
         self.dtypes = {name: in_memory(a.dtype) for name, a in self.arrays.items()}
         self._span = arrays[0].span
+        self._solved: dict[tuple[tuple[str, tuple[int, ...]], ...], tuple[dict[str, int], dict[str, tuple[int, ...]]]] = {}
+        """Sizes and shapes of calls, by the shapes that they gave."""
 
     @staticmethod
     def of(function: TensorFunction) -> Signature:
@@ -155,6 +159,16 @@ class Signature:
         self, given: Mapping[str, tuple[int, ...]]
     ) -> tuple[dict[str, int], dict[str, tuple[int, ...]]]:  # fmt: skip
         """The sizes that the shapes of the given arrays say, and the shapes of all arrays. UserError (CALL_SHAPE)."""
+        key = tuple(given.items())
+        if (known := self._solved.get(key)) is None:
+            known = self._solve(given)
+            if len(self._solved) >= _KEPT:
+                self._solved.clear()
+            self._solved[key] = known
+        sizes, shapes = known
+        return dict(sizes), dict(shapes)
+
+    def _solve(self, given: Mapping[str, tuple[int, ...]]) -> tuple[dict[str, int], dict[str, tuple[int, ...]]]:
         sizes = solved_sizes(self.name, self.arrays.values(), given, self.sizes)
         shapes = {n: tuple(s.whole_at(sizes) for s in a.shape) for n, a in self.arrays.items()}
         for name, shape in shapes.items():

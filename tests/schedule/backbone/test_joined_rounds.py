@@ -96,7 +96,7 @@ MISTAKES: dict[str, tuple[TensorFunction, Callable[[Backbone], Backbone]]] = {
     "limit and place turned": (powers, turned),
     "no less": (powers, lambda s: changed(s, "less", operator=Operator.LESS_EQUAL)),
     "something beyond": (powers, lambda s: operand(s, "select", 2, Constant(1.0))),
-    "the other choice": (powers, lambda s: changed(s, "select", operands=tuple(named(s, "select").operands[n] for n in (0, 2, 1)))),
+    "the other choice": (powers, lambda s: changed(s, "select", operands=named(s, "select").operands[::-1])),
     "no condition": (powers, lambda s: operand(s, "sum", 1, named(s, "select").operands[1])),
     "reads that end early": (powers, lambda s: shaped(s, "Y", N - 1)),
     "a neighbour of the least number": (wide, lambda s: operand(s, "select", 2, Constant(-(2**63) + 1))),
@@ -111,7 +111,7 @@ def test_mistakes_are_refused(mistake: str) -> None:
 
 
 def test_sizes_of_the_launch_are_refused() -> None:
-    """What is shown is shown at one value."""
+    """Stages are shown to be one at one value."""
 
     def opened(stage: Backbone) -> Backbone:
         axes = (replace(a, run_time=RunTimeSize("n", per=24)) if a.name == "round" else a for a in stage.axes)

@@ -147,7 +147,7 @@ class Made:
         return found
 
     def wrong_at(self, n: int, change: Callable[[str], str] = str) -> str | None:
-        """What the interpreter finds, or which result is wrong; None where all is right."""
+        """The interpreter's finding, or which result is wrong; None where all is right."""
         rows = 2 if self.function.whole.name in OPEN_ROWS else self.sizes.get("r", 1)
         arrays = self.inputs(n, rows)
         kernels = [replace(k, text=change(k.text)) for k in self.kernels]
@@ -205,7 +205,7 @@ MISTAKES: Mapping[str, tuple[str, str]] = {
     "the last part is not added": ("(sum_partial[0] + sum_partial[1]) + sum_partial[2]", "sum_partial[0] + sum_partial[1]"),
 }
 RIGHT_AT_100 = {"a round too few for whole rounds"}
-"""What is proved then is that one size, at which the kernel is right."""
+"""The proof then is of that one size, at which the kernel is right."""
 
 
 @needs_compiler
@@ -230,7 +230,7 @@ def test_mistakes_are_found(mistake: str, monkeypatch: pytest.MonkeyPatch) -> No
 
 @needs_compiler
 def test_what_is_told_of_fewer_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the kernels as they are, where the interpreter has time for all parts; else how many parts were run."""
+    """The kernels as they are, where the interpreter has time for all parts; else how many parts were run."""
     found = made("summed", is_looped=True)
     asked = found.function, found.sizes, found.program, found.implementations, target("sm_90"), 0
     whole = check_cuda(*asked)
@@ -288,7 +288,14 @@ def test_kernels_are_kept_with_the_lengths_of_what_is_between_them() -> None:
     again = unpack_cuda(program, packed)
     assert again == [replace(k, open_loops=()) for k in found.kernels]
     assert {b.name: b.elements for k in again or () for b in k.at({"n": 50}).arrays}["s_parts"] == 50 * PARTS
-    for wrong in (3, {"s_parts": 3}, {"s_parts": []}, {"s_parts": [["m", 0]]}, {"s_parts": [["n", 1 << 20]]}, {"s_parts": [["n"]]}):
+    for wrong in (
+        3,
+        {"s_parts": 3},
+        {"s_parts": []},
+        {"s_parts": [["m", 0]]},
+        {"s_parts": [["n", 1 << 20]]},
+        {"s_parts": [["n"]]},
+    ):
         assert unpack_cuda(program, [{**packed[0], "open_arrays": wrong}]) is None  # pyright: ignore
 
 

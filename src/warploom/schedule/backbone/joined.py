@@ -7,8 +7,8 @@
 Goal: a proof for all contents of the arrays, at the sizes that the backbones have. Every stored value is written out as an
 expression over places in memory; loads of what an earlier stage stores become what it stores there; then both expressions
 must be one, where k runs over all values of p and l together, and then over those of t. The indices of the parts may also count
-further than k does, if nothing is added there: a condition says so, or reads beyond the end of an array give what adds nothing. So are
-products, maxima and minima. They may be taken in another order, which the caller has to allow.
+further than k does, if nothing is added there: a condition says so, or reads beyond the end of an array give what adds nothing.
+So are products, maxima and minima. They may be taken in another order, which the caller has to allow.
 Non-goals: gathers, running values, stages that are equal for other reasons.
 
 Nothing of `schedule.frontend`, which makes such stages, is used here.
@@ -390,7 +390,7 @@ class _End:
     sizes: Mapping[str, int]
 
     def inside(self, operand: Written, neutral: float | None) -> Written | None:
-        """What the operand is inside, if it is neutral beyond; None where that is not seen."""
+        """The operand as it is inside, if it is neutral beyond; None where that is not seen."""
         match operand:
             case Applied("select", _, (mask, value, Value("constant", _, str(other)))) if _number(other) == neutral:
                 while isinstance(mask, Applied) and mask.operator.startswith("cast "):
@@ -409,8 +409,8 @@ class _End:
                 beside = [index.plus(self.place, -1) for index in indices]
                 leaves = any(not b.terms and self.size + b.constant >= n for b, n in zip(beside, shape, strict=True))
                 return fill if leaves else None
-            case Applied(operator=operator, operands=operands) if (
-                operator in ("add", "sub", "mul") or operator.startswith(("cast ", "load "))
+            case Applied(operator=operator, operands=operands) if operator in ("add", "sub", "mul") or operator.startswith(
+                ("cast ", "load ")
             ):
                 return 0.0 if all(self._beyond(o) == 0 for o in operands) else None
             case _:

@@ -174,9 +174,7 @@ def _fits(kernel: CudaKernel, program: Program) -> bool:
     return all((region.elements, region.dtype) == (b.elements, b.dtype) for region, b in named)
 
 
-def _buffer(
-    packed: Json, regions: Mapping[str, Region], lengths: Mapping[str, tuple[RunTimeSize | None, ...]]
-) -> Buffer | None:
+def _buffer(packed: Json, regions: Mapping[str, Region], lengths: Mapping[str, tuple[RunTimeSize | None, ...]]) -> Buffer | None:
     match packed:
         case [str(name), str(dtype), int(elements), str(role), int(copies)] if (
             dtype in BY_NAME and role in _ROLES and is_count(elements) and is_count(copies) and elements * copies

@@ -4,8 +4,8 @@
                                                 C[m, n] = f(sum(C_parts[part, m, n], over=part))
 
 The parts are made by as many more blocks. Sums, products, maxima and minima are taken apart alike. Where the parts do not divide
-the index, the second stage joins the elements behind the last part, too. Of a size that is known at run time there are as many parts
-for all values, and the rounds in which they are made are counted then; beyond the end nothing is added:
+the index, the second stage joins the elements behind the last part, too. Of a size that is known at run time there are as many
+parts for all values, and the rounds in which they are made are counted then; beyond the end nothing is added:
 
     C_parts[part, m, n] = sum(e[m, n, (round * PARTS + part) * K + k], over=(round, k))
 

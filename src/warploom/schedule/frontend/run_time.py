@@ -118,7 +118,7 @@ class _Lengths:
         return count.whole_at(self.values)
 
     def is_number(self, value: IndexValue, ranges: Mapping[str, Polynomial]) -> bool:
-        """Whether kernels may use an index as a number: of 32 bits, which hold it at all sizes; open ones over rounds of parts."""
+        """Whether kernels may use an index as a number: in 32 bits, which hold it at all sizes, and over rounds of parts."""
         if value.dtype != i32 or value.index.digits or self.known(value.index.sizes) is None:
             return False
         low = high = value.index.sum.constant + (self.known(value.index.sizes) or 0)

@@ -182,7 +182,7 @@ def check_cpu(
     if _LEAST_SETS * seconds_of(program) <= FURTHER_S:
         return _on_further(found, function, program, program, nests, seed, run, first=data.content)
     with suppress(UserError, OutOfTimeError):
-        for at, kernels, others in (_plain_ones(function) if small is None else small)():
+        for _, kernels, others in (_plain_ones(function) if small is None else small)():
             return _on_further(found, function, kernels, kernels, others, seed, run)
     return found
 

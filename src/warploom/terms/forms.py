@@ -162,7 +162,8 @@ def form_text(form: NormalForm, most_items: int = 12, *, beside: NormalForm | No
     if depth > _DEEPEST:
         return "..."
     text = partial(_inner_text, depth=depth)
-    known = beside.items if beside is not None and beside.kind == form.kind and len(form.items) > most_items else frozenset()
+    is_beside = beside is not None and beside.kind == form.kind and len(form.items) > most_items
+    known: frozenset[Any] = beside.items if is_beside and beside is not None else frozenset[Any]()
     items = [(item in known, item) for item in _some(form, known, depth)]
     cut = len(form.items) - len(items)
     match form.kind:

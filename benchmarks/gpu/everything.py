@@ -93,7 +93,7 @@ def program(name: str) -> Any:
 
 
 def lacking(names: Iterable[str]) -> list[str]:
-    """Those of the modules that are not installed."""
+    """Modules out of these that are not installed."""
     found: list[str] = []
     for name in names:
         try:

@@ -18,7 +18,7 @@ class Row:
     case: str
     ours: tuple[float, float, float]
     name: str
-    """Of the other one."""
+    """The other one."""
     other: tuple[float, float, float]
 
     @property

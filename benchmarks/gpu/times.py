@@ -1,4 +1,4 @@
-"""What lines say of repeated launches: their median and quartiles, in milliseconds."""
+"""Times of repeated launches as lines have them: their median and quartiles, in milliseconds."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _recording: list[tuple[zipfile.ZipFile, set[str]]] = []
 
 
 def compiled_once(kind: str, text: str, arch: str, options: Sequence[str], make: Callable[[], bytes]) -> bytes:
-    """What `make` gives, or gave when the file was written. UserError (PREBUILT) for a file that is none."""
+    """The result of `make`, or its result when the file was written. UserError (PREBUILT) for a file that is none."""
     if not _recording and VARIABLE not in os.environ:
         return make()
     settings = "\0".join((kind, arch, *(o for o in options if not o.startswith("-I"))))

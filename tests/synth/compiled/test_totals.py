@@ -1,4 +1,4 @@
-"""What all steps of a loop make of the values that they hand on, and the symbols for it that two sides share."""
+"""Values that all steps of a loop hand on, and the symbols for them that two sides share."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def changes(ends: dict[Term, Term]) -> dict[Term, object] | None:
 
 TOP_AFTER = apply("max", TOP, MOVING)
 RESCALED = apply("*", WEIGHTED, power(apply("-", TOP, TOP_AFTER)))
-"""What is left of the sum after the step."""
+"""The sum after the step."""
 NEW = power(apply("-", MOVING, TOP_AFTER))
 
 

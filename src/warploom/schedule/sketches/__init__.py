@@ -9,6 +9,6 @@ from warploom.schedule.sketches.family_model import UNUSUAL_GAIN, USUAL_THREADS,
 from warploom.schedule.sketches.tunable import Setting, TunableSketch, Tuning, tunable
 
 __all__ = [
-    "UNUSUAL_GAIN", "USUAL_THREADS", "FamilyModel", "Modelled", "Other", "Setting", "TunableSketch", "Tuned", "Tuning", "modelled",
-    "text_of", "tunable",
+    "UNUSUAL_GAIN", "USUAL_THREADS", "FamilyModel", "Modelled", "Other", "Setting", "TunableSketch", "Tuned", "Tuning",
+    "modelled", "text_of", "tunable",
 ]  # fmt: skip

@@ -43,7 +43,7 @@ DEFAULT_S = 60.0
 UNLISTED = 1 << 40
 """Size of the domain of a hole before the parameters are decided; it is listed only where it is branched on."""
 USUAL_THREADS = range(128, 257)
-"""Threads of a block that leave room for others and keep every multiprocessor busy at sizes that the model was not asked about."""
+"""Threads of a block that leave room for others, and keep all multiprocessors busy at sizes that the model was not asked for."""
 UNUSUAL_GAIN = 1 / 32
 """A block of other threads is taken where it is modelled faster by more than this share."""
 Decisions: TypeAlias = Mapping[str, str]
@@ -212,7 +212,9 @@ class FamilyModel:
             time_ms = time_on_device(kernel, source, compiled, _arrays(kernel, self.sizes), self.sizes).median_ms
         tuned = Tuned(built.setting, report, source, cost, bound, time_ms, compiled)
         least, rest = self._least(candidate)
-        time_ps = max(self._cost(candidate.settings[0], cost)[0], least) if time_ms is None else round(time_ms * PICOSECONDS_PER_MS)
+        time_ps = (
+            max(self._cost(candidate.settings[0], cost)[0], least) if time_ms is None else round(time_ms * PICOSECONDS_PER_MS)
+        )
         cost_found = time_ps, rest, *filled_cost
         number = candidate.settings[0]
         self._times[number] = min(tuned, self._times.get(number, tuned), key=lambda t: t.ms)

@@ -1,4 +1,4 @@
-"""What a step of a loop does to the values that it hands on to the next one, and what all steps do.
+"""The values that a step of a loop hands on to the next one: how a step changes them, and how all steps do.
 
     a sum             s' = s + a                              after all steps: s + the sum of a
     a maximum         m' = max(m, a)                          max(m, the greatest of a)
@@ -26,21 +26,21 @@ _LONG = 1 << 14
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """What a step adds to a sum, in parts."""
+    """A step adds these parts to a sum."""
 
     parts: tuple[Term, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """What a step offers to a maximum."""
+    """A step offers this to a maximum."""
 
     value: Term
 
 
 @dataclass(frozen=True, slots=True)
 class AddedRescaled:
-    """What a step adds to a sum times the power of e of a maximum, which a symbol stands for."""
+    """A step adds this to a sum times the power of e of a maximum, which a symbol stands for."""
 
     top: Term
     added: Term

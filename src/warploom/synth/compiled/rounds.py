@@ -557,7 +557,7 @@ class _After:
         return self._value(general, bits)
 
     def _after_steps(self, symbol: Term) -> Term:
-        """What the steps made of a value that they hand on; the symbol stands for all that they add or offer."""
+        """The value that the steps made of one that they hand on; the symbol stands for all that they add or offer."""
         before = self.begun[symbol]
         match self.changes[symbol]:
             case Added(()):

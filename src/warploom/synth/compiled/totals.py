@@ -44,7 +44,7 @@ class MovingError(Exception):
 
 
 def offered(sums: Mapping[Term, Term]) -> dict[Term, Term]:
-    """What the steps offer to each maximum among the symbols."""
+    """By symbol of a maximum: the value that each step offers to it."""
     return {symbol: added.args[0] for symbol, added in sums.items() if added.op == GREATEST}
 
 

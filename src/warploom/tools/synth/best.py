@@ -104,7 +104,8 @@ def _reason(tuned: Tuned, arch: str, others: Sequence[Other]) -> str:
         f"    {text_of({o.parameter: o.value})}: {'at least ' if o.is_bound else ''}{o.ms:.6g} ms, {_bound(o.modelled)}"
         for o in others
     )
-    usual = f"    blocks of {USUAL_THREADS.start} to {USUAL_THREADS[-1]} threads are taken unless others are {UNUSUAL_GAIN:.0%} faster"
+    threads = f"{USUAL_THREADS.start} to {USUAL_THREADS[-1]}"
+    usual = f"    blocks of {threads} threads are taken unless others are {UNUSUAL_GAIN:.0%} faster"
     return "\n".join([best, *rest, *([usual] if not is_measured and any(o.ms < tuned.ms for o in others) else [])])
 
 

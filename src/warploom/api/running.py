@@ -119,7 +119,7 @@ class RunningScan(Lifted):
     """The operator of a running result, and the function that is called with arrays."""
 
     function: RunningFunction
-    """What a call runs."""
+    """The function that a call runs."""
 
     def __call__(self, *arrays: Any, **named: Any) -> Any:
         """The output, or a tuple of several; as calls of its `function`."""

@@ -222,7 +222,7 @@ def squared(X: f64["n"], Y: wl.out[f64["n"]]):
 
 
 def test_no_operator_is_no_verdict() -> None:
-    """What scan does not prove is not proved here, and called all the same."""
+    """A loop that scan does not prove is not proved here, and called all the same."""
     call = wl.jit(squared)
     found = call.lift()
     assert found.verdict == "unchecked" and "closed under composition" in found.reason

@@ -82,7 +82,7 @@ class TensorFunction:
         return 0 in sizes.values() or any(count.whole_at(held) < 1 for count in self.counts)
 
     def without_elements(self, sizes: Mapping[str, int]) -> TensorFunction:
-        """What is left of the function where it lacks elements: one without sizes, of the arrays that have elements. UserError
+        """The rest of the function where it lacks elements: one without sizes, of the arrays that have elements. UserError
         (CALL_SHAPE) for a maximum over nothing."""
         return TensorFunction(without_elements(self.tree, Sizes(sizes)))
 

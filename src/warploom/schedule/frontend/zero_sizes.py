@@ -149,7 +149,7 @@ def _locals(value: Expression) -> Iterator[str]:
 
 
 def _indices(value: Expression) -> Iterator[str]:
-    """Those that are reduced over, too."""
+    """All indices of a value, also of its reductions."""
     for part in _parts(value):
         match part:
             case Read(indices=indices):

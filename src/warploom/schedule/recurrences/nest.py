@@ -86,7 +86,7 @@ class _Serial:
         self.states: dict[str, int] = {}
         self.parameters: dict[str, Parameter] = {}
         self.known: dict[Expression, Argument] = {}
-        """What is computed where the nodes go."""
+        """Values that are known where the nodes go."""
 
     def nest(self) -> Nest:
         made = self.recurrence

@@ -404,7 +404,7 @@ class _Reader:
         return Scalar(Parameter(name, self.dtype))
 
     def expression(self, node: ast.expr) -> Expression:
-        """What is read of outputs and names is put in its place."""
+        """The expression with the values of outputs and names in their place."""
         state = self.state
         found = read_expression(state, _Elements(self).visit(copy.deepcopy(node)))
         for part in parts(found):

@@ -83,7 +83,7 @@ class Recurrence:
         yield from self.in_loop()
 
     def in_loop(self) -> Iterator[Expression]:
-        """Those of one iteration."""
+        """Expressions of one iteration."""
         yield from (store.value for store in self.stores)
         yield from (state.step for state in self.states)
 

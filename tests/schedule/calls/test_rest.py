@@ -167,6 +167,13 @@ def test_on_a_gpu(driver: FakeDriver) -> None:
 
 
 def test_jit() -> None:
-    call = wl.jit(product)
+    """Between calls that go the short way."""
+    call = wl.jit(threads=1)(product)
+    A, B, C = zeros(3, 2) + 1, zeros(2, 4) + 1, zeros(3, 4)
+    for _ in range(3):
+        assert call(A, B, C) is C
+        np.testing.assert_array_equal(C, zeros(3, 4) + 2)
+        assert call(zeros(3, 0), zeros(0, 4), C) is C
+        np.testing.assert_array_equal(C, zeros(3, 4))
     np.testing.assert_array_equal(call(zeros(3, 0), zeros(0, 4)), zeros(3, 4))
     assert call.kind(zeros(3, 0), zeros(0, 4)) in ("plain", "evaluated")

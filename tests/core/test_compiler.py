@@ -63,7 +63,10 @@ def flipped(content: bytes) -> bytes:
     return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
 
 
-@pytest.mark.parametrize("damage", [lambda c: b"", lambda c: c[: len(c) // 2], lambda c: c[:-1], flipped], ids=str)
+DAMAGES = {"empty": lambda c: b"", "half": lambda c: c[: len(c) // 2], "cut": lambda c: c[:-1], "a bit": flipped}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
 def test_a_damaged_library_is_made_anew(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
     text = "int one(void) { return 1; }"
     library = build_library(text, folder=tmp_path)

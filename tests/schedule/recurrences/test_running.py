@@ -319,6 +319,48 @@ def rows32(X: f32["m", "n"], Y: wl.out[f32["m", "n"]]):
 # ---------------------------------------------------------------- what is refused
 
 
+def sums(X: f64["m", "n"], Y: wl.out[f64["m", "n"]]):
+    Y[r, i] = Y[r, i - 1] + 2 * X[r, i]
+
+
+def products(X: i64["n"], Y: wl.out[i64["n"]]):
+    Y[i] = X[i] * Y[i - 1]
+
+
+def greatest(X: f32["n"], Y: wl.out[f32["n"]]):
+    Y[i] = max(Y[i - 1], X[i])
+
+
+def least(X: i32["n"], Y: wl.out[i32["n"]]):
+    Y[i] = min(X[i], Y[i - 1])
+
+
+@pytest.mark.parametrize(
+    ("function", "wanted"),
+    [
+        (sums, lambda X: np.cumsum(2 * X, axis=1)),
+        (products, np.cumprod),
+        (greatest, np.maximum.accumulate),
+        (least, np.minimum.accumulate),
+    ],
+)
+def test_the_first_result_over_one_element_is_that_element(function: Callable[..., Any], wanted: Callable[[Any], Any]) -> None:
+    X = np.array([[-3, 5, 2, -7], [2, 2, -1, 4]])
+    X = X.astype({"sums": "f8", "products": "i8", "greatest": "f4", "least": "i4"}[function.__name__])
+    X = X if function is sums else X[0]
+    made = wl.jit(function)
+    assert made(X).tolist() == wanted(X).tolist()
+    assert made.lift().verdict == "proved"
+
+
+def no_fold(X: f32["n"], Y: wl.out[f32["n"]]):
+    Y[i] = Y[i - 1] - X[i]
+
+
+def twice_before(X: f32["n"], Y: wl.out[f32["n"]]):
+    Y[i] = Y[i - 1] + Y[i - 1] * X[i]
+
+
 def no_first(X: f32["n"], Y: wl.out[f32["n"]]):
     for i in range(n):
         Y[i] = Y[i - 1] + X[i]
@@ -475,6 +517,8 @@ def step_of_other_type(X: f32["n"], Y: wl.out[f32["n"]]):
         (half, "DTYPE", "0.5"),
         (first_of_other_type, "DTYPE", "expected a first value of type f32 for 's', got i32"),
         (step_of_other_type, "DTYPE", "expected a value of type f32 for 's', which the next iteration reads, got f64"),
+        (no_fold, "READ_BEFORE_STORE", r"expected a value before the first element, got Y\[i - 1\].* at i = 0"),
+        (twice_before, "READ_BEFORE_STORE", r"expected a value before the first element, got Y\[i - 1\].* at i = 0"),
         (no_first, "READ_BEFORE_STORE", r"expected a value before the first element, got Y\[i - 1\].* at i = 0"),
         (further_back, "READ_BEFORE_STORE", r"expected Y at the element before, .*, got Y\[i - 2\]"),
         (first_too_late, "NOT_STORED", "expected a first element of 'Y', got a loop from 1 on"),

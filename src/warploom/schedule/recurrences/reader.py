@@ -3,6 +3,7 @@
     for i in range(1, n):                            (a loop over one axis, after the first element or the first value)
         Y[i] = Y[i - 1] + X[i]
     Y[r, i] = pad(Y, 0)[r, i - 1] + X[r, i]          (or one statement, of what is before the first element)
+    Y[r, i] = Y[r, i - 1] + X[r, i]                  (the first result of a sum, product, maximum or minimum is its one element)
 
 Goal: what a loop hands from an element to the next becomes states, whose steps are expressions of the states before.
 Non-goals: elements further back, loops that end early, sums over other indices inside.
@@ -17,13 +18,14 @@ from dataclasses import dataclass
 
 from warploom.core import Diagnostic, DType, Span, UserError, polynomials
 from warploom.core.polynomials import Polynomial
-from warploom.schedule.backbone import Parameter, Role
+from warploom.schedule.backbone import Operator, Parameter, Role, identity_of
 from warploom.schedule.frontend.arithmetic import apply, check_number, in_type, is_number
 from warploom.schedule.frontend.expressions import BINARY, read_expression
 from warploom.schedule.frontend.indices import read_index
 from warploom.schedule.frontend.signature import read_signature, read_size
 from warploom.schedule.frontend.state import Problem, Silent, State
 from warploom.schedule.frontend.tree import (
+    Apply,
     ArrayParameter,
     Expression,
     Gather,
@@ -35,7 +37,7 @@ from warploom.schedule.frontend.tree import (
     Scalar,
     dtype_of,
 )
-from warploom.schedule.recurrences.tree import Kept, Recurrence, StateOf, in_place_of, parts
+from warploom.schedule.recurrences.tree import Kept, Recurrence, StateOf, in_place_of, parts, reads_states
 from warploom.sketch import written
 
 TYPES = ("f32", "f64", "i32", "i64")
@@ -517,11 +519,25 @@ class _Reader:
         fill = self.pads.get(name)
         if fill is not None:
             return Number(fill)
+        if loop.is_statement and (operator := self.folded(name)) is not None:
+            return Number(identity_of(operator, self.stores[name].array.dtype))
         message = (
             f"expected a value before the first element, got {name}[{loop.index} - 1], which is not there at {loop.index} = 0"
         )
         fix = f"Write {name}[0] = ... first, and range(1, n); or pad({name}, 0)[{loop.index} - 1], which is 0 there."
         raise Problem(Diagnostic("READ_BEFORE_STORE", message, loop.span, fix))
+
+    def folded(self, name: str) -> Operator | None:
+        """The operator where the store joins the element before with something that does not depend on it, which is the first
+        result then: a sum, product, maximum or minimum over one element."""
+        match self.stores[name].value:
+            case Apply(operator=(Operator.ADD | Operator.MUL | Operator.MAX | Operator.MIN) as operator, operands=[one, other]):
+                states = frozenset((*self.before, *map(self.behind, self.stores)))
+                before = Scalar(Parameter(self.behind(name), self.stores[name].array.dtype))
+                rest = other if one == before else one if other == before else None
+                return operator if rest is not None and not reads_states(rest, states) else None
+            case _:
+                return None
 
     def check_first(self) -> None:
         """Elements before the loop are stored exactly where it begins at 1."""

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from warploom.core import DType, f32, f64
 from warploom.schedule.backbone import Repetition
 from warploom.synth.compiled import CompiledProof, NotAlikeError
+from warploom.terms import atom
 from warploom.tools.explore import every_block
 from warploom.tools.explore.every_block import RECONVERGED, Blocks
 
@@ -53,3 +55,15 @@ def test_rounds_that_move_alike(monkeypatch: pytest.MonkeyPatch, rounds: list[se
             Blocks._repeated(blocks, run)
     else:
         assert Blocks._repeated(blocks, run) == Repetition(0, (0,), 4, 3)
+
+
+def test_totals_of_several_types_are_refused() -> None:
+    one, other = atom("%sum", (0,)), atom("%sum", (1,))
+    repeats = [SimpleNamespace(sums={one: one}), SimpleNamespace(sums={other: other})]
+
+    def run(*kinds: DType) -> Any:
+        return SimpleNamespace(repeats=repeats, data=SimpleNamespace(kinds=dict(zip((one, other), kinds, strict=True))))
+
+    assert every_block._kind_of_totals(run(f64, f64)) is f64
+    with pytest.raises(NotAlikeError, match="values of one type, got f32 and f64"):
+        every_block._kind_of_totals(run(f64, f32))

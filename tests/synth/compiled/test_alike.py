@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 from tests.synth.compiled.programs import body
 
 from warploom.core import BY_NAME, UnsupportedError, f32
 from warploom.ptx import lower, parse
+from warploom.ptx.syntax import Integer, Name, Operand
 from warploom.synth.compiled import ArrayArgument, Box, run_symbolically
 from warploom.synth.compiled.alike import ApartError, Translations
 from warploom.synth.compiled.data import Data, Undefined, Value
+from warploom.synth.compiled.exchanges import Exchanges
 from warploom.synth.compiled.memory import Region
 from warploom.synth.compiled.renaming import SUM
 from warploom.terms import Term, apply, atom
@@ -210,3 +215,22 @@ def test_what_was_translated_is_common_when_it_comes_back() -> None:
     assert back == by_hand and known.common(back) == [square]
     assert known.common([*back[1:], back[0]]) is None
     assert known.common([*back[:3], right[3], *back[4:]]) is None
+
+
+@pytest.mark.parametrize(
+    ("lanes", "others", "target", "is_common"),
+    [
+        ([0, 1], [1, 0], Name("%f2"), True),
+        ([0], [1, 0], Name("%f2"), False),
+        ([0, 1], [1, -1], Name("%f2"), False),
+        ([0, 1], [1, 0], Integer(2), False),
+    ],
+    ids=["all", "some threads", "from a thread that takes no part", "to no register"],
+)
+def test_exchanges_that_may_be_common(lanes: list[int], others: list[int], target: Operand, is_common: bool) -> None:
+    written: list[str] = []
+    nothing: Any = None
+    launch: Any = SimpleNamespace(translations=SimpleNamespace(exchanged=lambda values, sources: values))
+    block: Any = SimpleNamespace(count=2, alike={"%f1": [1]}, write_common=lambda name, values: written.append(name))
+    found = Exchanges(launch, nothing, nothing)._exchange_common(block, lanes, others, Name("%f1"), target)
+    assert (found, written) == (is_common, ["%f2"] if is_common else [])

@@ -10,9 +10,9 @@ from warploom.core import f32
 from warploom.synth.compiled.base_two import LOG2_E
 from warploom.synth.compiled.carried import Added, AddedRescaled, Carried, Offered
 from warploom.synth.compiled.data import Data
-from warploom.synth.compiled.rescaled import POWERS
+from warploom.synth.compiled.rescaled import POWERS, Rescaled
 from warploom.synth.compiled.totals import MovingError, Totals
-from warploom.terms import GREATEST, Term, algebra_for, apply, atom, constant
+from warploom.terms import GREATEST, FormTooLargeError, Term, algebra_for, apply, atom, constant
 
 MOVING, OTHER, STILL = atom("x", (3, 8)), atom("x", (4, 8)), atom("y", (4,))
 ONE, TWO, THREE = (atom("%sum", (n,)) for n in (1, 2, 3))
@@ -80,7 +80,7 @@ def changes(ends: dict[Term, Term]) -> dict[Term, object] | None:
 
 TOP_AFTER = apply("max", TOP, MOVING)
 RESCALED = apply("*", WEIGHTED, power(apply("-", TOP, TOP_AFTER)))
-"""The sum after the step."""
+"""The part of a rescaled sum that earlier steps have made."""
 NEW = power(apply("-", MOVING, TOP_AFTER))
 
 
@@ -116,4 +116,15 @@ def test_sums_maxima_and_rescaled_sums_are_told_apart() -> None:
     ],
 )  # fmt: skip
 def test_other_changes_are_not_followed(ends: dict[Term, Term]) -> None:
+    assert changes(ends) is None
+
+
+def test_a_rescaled_sum_of_too_large_a_form_is_not_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    ends = {TOP: TOP_AFTER, WEIGHTED: apply("+", RESCALED, NEW)}
+    assert changes(ends) is not None
+
+    def large(self: Rescaled, term: Term) -> Term:
+        raise FormTooLargeError("too large")
+
+    monkeypatch.setattr(Rescaled, "joined", large)
     assert changes(ends) is None

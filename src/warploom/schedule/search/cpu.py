@@ -24,7 +24,7 @@ _MOST_CHARACTERS = 700
 """Characters that a statement is printed with, at most: guards, and both sides of a halved sum."""
 _DISTURBED = 1.4
 """Other work on the machine makes a kernel slower by up to this factor for seconds."""
-_BESIDE = (3, 8)
+_ROUNDS, _MORE_ROUNDS = 3, 8
 """Turns in which a kernel and the best one are timed beside each other; more of them where it is not slower by more than..."""
 _FAR = 1.1
 """...this factor."""
@@ -118,13 +118,13 @@ class CpuEvaluator:
             timing = worker.time(kernel, self._scalars, threads=self._threads, effort=_QUICK, best_ms=near_ms)
             if isinstance(timing, Crashed) or timing.is_early or rival is None:
                 return _least(timing)
-            for rounds in _BESIDE:
-                both = worker.retime([kernel, rival[0]], self._scalars, threads=self._threads, rounds=rounds)
-                if isinstance(both, Crashed):
-                    return Unfit(both.reason)
-                own, its = both
-                if own.busy_ms > _FAR * its.busy_ms:
-                    break
+            rivals = [kernel, rival[0]]
+            both = worker.retime(rivals, self._scalars, threads=self._threads, rounds=_ROUNDS)
+            if not isinstance(both, Crashed) and both[0].busy_ms <= _FAR * both[1].busy_ms:
+                both = worker.retime(rivals, self._scalars, threads=self._threads, rounds=_MORE_ROUNDS)
+        if isinstance(both, Crashed):
+            return Unfit(both.reason)
+        own, its = both
         share = rival[1] / max(its.busy_ms, _LEAST_MS)
         return Timed(own.best_ms, busy_ms=share * own.busy_ms)
 

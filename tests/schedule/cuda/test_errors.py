@@ -167,7 +167,7 @@ def test_bf16_goes_to_a_device_as_words(monkeypatch: pytest.MonkeyPatch) -> None
         done = launch_ptx(ptx_of(kernel), name, grid=grid, block=block, args=[*arrays, *sizes])
         for n, array in enumerate(arrays):
             array[...] = done.arrays[n]
-        return Timing(1.0, 1.0, 1)
+        return Timing(1.0, 1.0, 1, (1.0, 1.0))
 
     monkeypatch.setattr(runs, "launch_on_device", device)
     monkeypatch.setattr(runs, "time_kernel", device)

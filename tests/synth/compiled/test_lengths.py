@@ -114,17 +114,17 @@ def fake_launch(translations: Any = None) -> Any:
 def test_elements_behind_a_loop_have_the_name_of_their_way() -> None:
     launch = fake_launch()
     element = launch.data.made(atom("x", (5, 2)), f32)
-    assert advanced(element, 3, launch, is_general=False, is_open=True) is atom("x@1", (11,))
-    assert advanced(element, 3, launch, is_general=False) is atom("x", (11,))
+    assert advanced(element, 3, launch, {}, is_general=False, is_open=True) is atom("x@1", (11,))
+    assert advanced(element, 3, launch, {}, is_general=False) is atom("x", (11,))
     translations = Translations(launch.data, [(0, 0, 0), (1, 0, 0)])
     translations._far |= {"x": [0, 4], "x@1": [0, 4]}
     translations.moves |= {"x": (4, 0, 0)}
     launch = fake_launch(translations)
     launch.data.made(atom("x", (5, 2)), f32)
-    assert advanced(element, 3, launch, is_general=False, is_open=True) is atom("x@1", (11,))
+    assert advanced(element, 3, launch, {}, is_general=False, is_open=True) is atom("x@1", (11,))
     translations._far["x@1"] = [0, 8]  # threads do not move alike in the way at the end
     with pytest.raises(UnsupportedError, match="elements of x that move in few ways"):
-        advanced(element, 3, launch, is_general=False, is_open=True)
+        advanced(element, 3, launch, {}, is_general=False, is_open=True)
 
 
 def test_only_whole_elements_have_a_name_of_their_way() -> None:

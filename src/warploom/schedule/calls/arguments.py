@@ -31,6 +31,7 @@ from warploom.schedule.backbone import Parameter, Role
 from warploom.schedule.calls.solving import solved_sizes
 from warploom.schedule.frontend import TensorFunction
 from warploom.schedule.frontend.arithmetic import fits
+from warploom.schedule.frontend.sizes import Sizes
 from warploom.schedule.frontend.tree import ArrayParameter, Places
 
 Array: TypeAlias = NDArray[Any]
@@ -166,7 +167,7 @@ class Signature:
                 self._solved.clear()
             self._solved[key] = known
         sizes, shapes = known
-        return dict(sizes), dict(shapes)
+        return Sizes(sizes), dict(shapes)
 
     def _solve(self, given: Mapping[str, tuple[int, ...]]) -> tuple[dict[str, int], dict[str, tuple[int, ...]]]:
         sizes = solved_sizes(self.name, self.arrays.values(), given, self.sizes)

@@ -88,16 +88,18 @@ def interruptibly(work: Callable[[], T]) -> T:
         return work()
     results: list[T] = []
     errors: list[BaseException] = []
+    is_done = threading.Event()  # not `join`, which takes the thread for ended if a handler raises meanwhile (Python up to 3.12)
 
     def run() -> None:
         try:
             results.append(work())
         except BaseException as error:
             errors.append(error)
+        finally:
+            is_done.set()
 
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    thread.join()
+    threading.Thread(target=run, daemon=True).start()
+    is_done.wait()
     if errors:
         raise errors[0]
     return results[0]

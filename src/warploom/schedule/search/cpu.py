@@ -25,9 +25,9 @@ _MOST_CHARACTERS = 700
 _DISTURBED = 1.4
 """Other work on the machine makes a kernel slower by up to this factor for seconds."""
 _ROUNDS, _MORE_ROUNDS = 3, 8
-"""Turns in which a kernel and the best one are timed beside each other; more of them where it is not slower by more than..."""
+"""Turns in which a kernel and the best one are timed beside each other; more of them where it is not far behind."""
 _FAR = 1.1
-"""...this factor."""
+"""A kernel is far behind if it is slower than the best one by more than this factor."""
 _LEAST_MS = 1e-9
 _LOOK_S = 0.1
 """Between two looks at what ends a search while it waits for compilers."""

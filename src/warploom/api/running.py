@@ -65,16 +65,16 @@ class RunningFunction(RunningHolder):
 
     def lift(self, *, budget_s: float | None = None, progress: Progress | None = None) -> RunningScan:
         """The associative operator that computes the loop, with its proof: the answer of `wl.lift` for `loop`."""
-        found: list[scan.Lifting] = []
+        found: list[tuple[scan.Module, scan.Lifting | None]] = []
 
         def work(watch: Stopwatch) -> Outcome:
-            outcome, _, lifting = lifted_running(self.name, self.recurrence, watch, progress or nothing_said)
-            found.append(lifting)
+            outcome, module, lifting = lifted_running(self.name, self.recurrence, watch, progress or nothing_said)
+            found.append((module, lifting))
             return outcome
 
         outcome = worked(self.name, work, budget_s)
-        module = loop_module(self.recurrence)
-        return RunningScan(line=outcome.line, module=module, lifting=found[0] if found else None, function=self)
+        module, lifting = found[0] if found else (loop_module(self.recurrence), None)
+        return RunningScan(line=outcome.line, module=module, lifting=lifting, function=self)
 
     def tune(self, *arrays: Any, budget_s: float | None = None, progress: Progress | None = None, **named: Any) -> RunningScan:
         """Lifts the loop, and times the scan on these arrays against the serial loop; the following calls of these sizes run what

@@ -69,6 +69,14 @@ def both_constant(xs: list[int]):
             a = min(a, a - x)
         b = 2
     return a, b
+
+def divided(xs: list[float], es: list[float]):
+    s = 0.0
+    results = []
+    for x, e in zip(xs, es):
+        results.append((s + x) / e)
+        s = s + x
+    return results
 """,
     "loops.py",
 )
@@ -98,6 +106,11 @@ def test_regions_that_no_element_has() -> None:
 
 def test_lists_whose_slots_are_no_numbers_tell_nothing() -> None:
     assert lift(read_loop(LOOPS, "meeting_infinities"), user_function(LOOPS, "meeting_infinities")).verdict != "refuted"
+
+
+def test_an_element_that_divides_may_be_0_in_a_random_list() -> None:
+    found = lift(read_loop(LOOPS, "divided"), user_function(LOOPS, "divided"))
+    assert (found.verdict, found.domain) == ("proved", "reals, where no divisor is 0")
 
 
 def test_a_group_that_is_lifted_with_other_states() -> None:

@@ -18,6 +18,7 @@ from warploom.scan.parallel import ArrayScan, compiled
 from warploom.schedule import recurrences
 from warploom.schedule.calls import Calls, Signature
 from warploom.schedule.recurrences import EvaluatedRecurrence, read_recurrence, scan_runner, serial_loop
+from warploom.schedule.recurrences.evaluation import Evaluation
 
 
 def total(X: f64["n"], Y: wl.out[f64["n"]]):
@@ -239,8 +240,55 @@ def tanh_of(X: f64["n"], Y: wl.out[f64["n"]]):
 def test_a_loop_that_scan_has_no_words_for() -> None:
     call = wl.jit(tanh_of)
     np.testing.assert_allclose(call(np.ones(2)), [1, 1 + np.tanh(1)])
-    with pytest.raises(UserError, match=r"RUNNING.*expected \+ - \* / max min abs and conditions of running values, got tanh"):
-        call.lift()
+    told = "expected + - * / max min abs and conditions of running values, got tanh"
+    for found in (call.lift(), wl.explore(call), call.tune(np.ones(2))):
+        assert (found.status, found.verdict, found.reason, found.lifting) == ("unknown", "unchecked", told, None)
+
+
+def averaged(X: f64["n"], Y: wl.out[f64["n"]]):
+    s = 0.0
+    for i in range(n):
+        s += X[i]
+        Y[i] = s / (i + 1)
+
+
+def other_than(X: f64["n"], Y: wl.out[f64["n"]]):
+    s = 0.0
+    for i in range(n):
+        s = s + X[i] if X[i] != 0 else 0.0
+        Y[i] = s
+
+
+def within(X: f64["n"], Y: wl.out[f64["n"]]):
+    s = 0.0
+    for i in range(n):
+        s = s + X[i] if not (X[i] > 3 or X[i] < 0) and X[i] != 1 else s
+        Y[i] = s
+
+
+def lagging(X: f64["n"], Y: wl.out[f64["n"]]):
+    """With a condition of a running value that is no comparison."""
+    s = 0.0
+    for i in range(n):
+        s = X[i] if not (s > 3 and X[i] < 2) else s
+        Y[i] = s
+
+
+@pytest.mark.parametrize(("function", "is_lifted"), [(averaged, True), (other_than, True), (within, True), (lagging, False)])
+def test_conditions_and_divisors_in_the_text_of_the_loop(function: Callable[..., Any], is_lifted: bool) -> None:
+    X = np.array([1.0, 2, 0, 4, 5, -1, 0, 2, 3])
+    call, sizes = wl.jit(function), {"n": len(X)}
+    (wanted,) = by_python(function, sizes, {"X": X}, X.shape)
+    loop, evaluation = serial_loop(call.recurrence), Evaluation(call.recurrence, sizes, {"X": X}, ())
+    lists: list[list[float]] = [[] for _ in loop.elements]
+    for evaluation.places["i"] in range(len(X)):
+        for column, element in zip(lists, loop.elements, strict=True):
+            column.append(float(evaluation.value(element, f64)))
+    scope: dict[str, Any] = {}
+    exec(loop.text, scope)
+    np.testing.assert_allclose(scope[loop.name](*lists), wanted, rtol=1e-12)
+    np.testing.assert_allclose(call(X), wanted, rtol=1e-12)
+    assert (call.lift().verdict == "proved") is is_lifted
 
 
 @pytest.mark.parametrize(("function", "dtype"), [(total, "f8"), (scalar, "i8"), (exclusive, "i8")])

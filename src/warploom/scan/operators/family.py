@@ -91,8 +91,8 @@ def observations(family: Family, seed: int = 0) -> list[Observation]:
     )
     result: list[Observation] = []
     for elements in random_lists(family.loop, LISTS, LONGEST, seed):
-        lifted = [lift(*e, *fixed) for e in elements]
-        with suppress(OverflowError):  # numbers that no float holds: other lists tell as much
+        with suppress(OverflowError, ZeroDivisionError):  # numbers that no float holds, divisors of 0: other lists tell as much
+            lifted = [lift(*e, *fixed) for e in elements]
             values = reduce(lambda a, b: operator(*a, *b, *fixed), lifted)
             if all(v == v for v in values):  # so do they where infinities meet to NaN
                 result.append(Observation(tuple(elements), values))

@@ -9,8 +9,9 @@ order.
 
 from warploom.schedule.recurrences.loop import SerialLoop, serial_loop
 from warploom.schedule.recurrences.nest import serial_nest
-from warploom.schedule.recurrences.reader import is_recurrence, read_recurrence
+from warploom.schedule.recurrences.reader import read_recurrence
 from warploom.schedule.recurrences.runners import EvaluatedRecurrence, ScanRunner, SerialLoops, program_of, scan_runner
+from warploom.schedule.recurrences.statements import is_recurrence
 from warploom.schedule.recurrences.tree import Recurrence, RunningHolder
 
 __all__ = [

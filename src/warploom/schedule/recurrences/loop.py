@@ -110,9 +110,8 @@ class _Text:
 
     def applied(self, operator: Operator, operands: tuple[Expression, ...]) -> str:
         match operator, operands:
-            case Operator.SELECT, [Apply(operator=sign, operands=[left, right]), chosen, other] if sign in COMPARING:
-                test = f"{self.text(left)} {COMPARING[sign]} {self.text(right)}"
-                return f"({self.text(chosen)} if {test} else {self.text(other)})"
+            case Operator.SELECT, [mask, chosen, other]:
+                return f"({self.text(chosen)} if {self.condition(mask)} else {self.text(other)})"
             case ((Operator.ADD | Operator.SUB | Operator.MUL | Operator.DIV), [left, right]):
                 return f"({self.text(left)} {ROWS[operator].sign} {self.text(right)})"
             case Operator.NEG, [only]:
@@ -122,6 +121,20 @@ class _Text:
             case _:
                 message = f"expected + - * / max min abs and conditions of running values, got {operator.value}"
                 raise UnsupportedError(Diagnostic("RUNNING", message, fix="Apply it to the results, in a function of its own."))
+
+    def condition(self, mask: Expression) -> str:
+        """A mask is a comparison, or made of others by choices of 0 and 1."""
+        match mask:
+            case Apply(operator=sign, operands=[left, right]) if sign in COMPARING:
+                return f"{self.text(left)} {COMPARING[sign]} {self.text(right)}"
+            case Apply(operator=Operator.SELECT, operands=[inner, Number(0), Number(1)]):
+                return f"not ({self.condition(inner)})"
+            case Apply(operator=Operator.SELECT, operands=[inner, other, Number(0)]):
+                return f"({self.condition(inner)}) and ({self.condition(other)})"
+            case Apply(operator=Operator.CAST, operands=[inner]):
+                return self.condition(inner)
+            case _:
+                return f"{self.text(mask)} != 0"
 
 
 def _stem(value: Expression) -> str:

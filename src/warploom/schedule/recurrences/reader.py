@@ -37,83 +37,13 @@ from warploom.schedule.frontend.tree import (
     Scalar,
     dtype_of,
 )
+from warploom.schedule.recurrences.statements import base_of, in_order, runs, targets_of
 from warploom.schedule.recurrences.tree import Kept, Recurrence, StateOf, in_place_of, parts, reads_states
 from warploom.sketch import written
 
 TYPES = ("f32", "f64", "i32", "i64")
 """Types of running results."""
 _FORM = "Write the first element, Y[0] = X[0], then: for i in range(1, n): Y[i] = Y[i - 1] + X[i]."
-
-
-def is_recurrence(function: Callable[..., object]) -> bool:
-    """Whether a statement of the function reads what it stores at another element, or a loop goes on with a name from before
-    it. False for what has no source."""
-    try:
-        node = written(function).node
-    except UserError:
-        return False
-    return not isinstance(node, ast.Lambda) and any(_runs(s) for s in _in_order(node.body))
-
-
-def _in_order(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-    for statement in body:
-        yield statement
-        if isinstance(statement, ast.For | ast.If):
-            yield from _in_order([*statement.body, *statement.orelse])
-
-
-def _runs(statement: ast.stmt) -> bool:
-    if isinstance(statement, ast.For):
-        stored = {n.id for s in _in_order(statement.body) for n in _targets_of(s) if isinstance(n, ast.Name)}
-        return bool(stored & _read_first(statement.body))
-    if not isinstance(statement, ast.Assign | ast.AugAssign):
-        return False
-    for target in _targets_of(statement):
-        if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
-            reads = (part for part in ast.walk(statement.value) if isinstance(part, ast.Subscript))
-            if any(_base(part) == target.value.id and _text(part) != _text(target) for part in reads):
-                return True
-    return False
-
-
-def _text(node: ast.Subscript) -> str:
-    return ast.unparse(node.slice)
-
-
-def _base(node: ast.Subscript) -> str:
-    """Name of the array, also inside of `pad`."""
-    match node.value:
-        case ast.Name(id=name) | ast.Call(args=[ast.Name(id=name), *_]):
-            return name
-        case _:
-            return ""
-
-
-def _targets_of(statement: ast.stmt) -> list[ast.expr]:
-    match statement:
-        case ast.Assign(targets=[ast.Tuple(elts=targets)]) | ast.Assign(targets=targets):
-            return targets
-        case ast.AugAssign(target=target):
-            return [target]
-        case _:
-            return []
-
-
-def _read_first(body: Sequence[ast.stmt]) -> set[str]:
-    """Names that the statements read before they assign them."""
-    assigned: set[str] = set()
-    found: set[str] = set()
-    for statement in _in_order(body):
-        if isinstance(statement, ast.For):
-            continue
-        for part in ast.walk(statement.test if isinstance(statement, ast.If) else statement):
-            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load) and part.id not in assigned:
-                found.add(part.id)
-        targets = [t.id for t in _targets_of(statement) if isinstance(t, ast.Name)]
-        if isinstance(statement, ast.AugAssign):
-            found |= {t for t in targets if t not in assigned}
-        assigned |= {*targets}
-    return found
 
 
 @dataclass(slots=True)
@@ -170,8 +100,8 @@ class _Reader:
             raise Problem(Diagnostic("RUNNING", message, wrong.span, "Call two functions, one after the other."))
         stored = [
             n.value.id
-            for s in _in_order(node.body)
-            for n in _targets_of(s)
+            for s in in_order(node.body)
+            for n in targets_of(s)
             if isinstance(n, ast.Subscript) and isinstance(n.value, ast.Name)
         ]
         types = {state.arrays[name].dtype: name for name in stored if name in state.arrays}
@@ -183,7 +113,7 @@ class _Reader:
         statements = [s for s in node.body if not isinstance(s, ast.Pass) and not _is_text(s)]
         loop = next((n for n, s in enumerate(statements) if isinstance(s, ast.For)), None)
         if loop is None:
-            loop = next(n for n, s in enumerate(statements) if _runs(s))
+            loop = next(n for n, s in enumerate(statements) if runs(s))
         for later in statements[loop + 1 :]:
             message = "expected nothing behind the loop of a running result, got another statement"
             raise state.problem("RUNNING", message, later, "Do the rest in a function of its own.")
@@ -195,10 +125,10 @@ class _Reader:
 
     def indices_of(self, last: ast.stmt) -> Iterator[str]:
         """Names of loops, and names that stand alone where something is stored."""
-        for statement in (last, *_in_order(last.body if isinstance(last, ast.For) else [])):
+        for statement in (last, *in_order(last.body if isinstance(last, ast.For) else [])):
             if isinstance(statement, ast.For) and isinstance(statement.target, ast.Name):
                 yield statement.target.id
-            for target in _targets_of(statement):
+            for target in targets_of(statement):
                 if isinstance(target, ast.Subscript):
                     yield from (e.id for e in _elements(target) if isinstance(e, ast.Name))
 
@@ -249,16 +179,16 @@ class _Reader:
     def loop_of(self, statement: ast.stmt) -> _Loop:
         """The loop that one statement stands for: over the index that is one less where it reads itself."""
         state = self.state
-        for target in _targets_of(statement):
-            if not isinstance(target, ast.Subscript) or _base(target) not in state.arrays:
+        for target in targets_of(statement):
+            if not isinstance(target, ast.Subscript) or base_of(target) not in state.arrays:
                 continue
             own = [e.id if isinstance(e, ast.Name) else "" for e in _elements(target)]
-            reads = [p for p in ast.walk(statement.value) if isinstance(p, ast.Subscript) and _base(p) == _base(target)]  # type: ignore[attr-defined]
+            reads = [p for p in ast.walk(statement.value) if isinstance(p, ast.Subscript) and base_of(p) == base_of(target)]  # type: ignore[attr-defined]
             for read in reads:
                 places = [ast.unparse(e) for e in _elements(read)]
                 behind = [n for n, (a, b) in enumerate(zip(own, places, strict=False)) if b == f"{a} - 1"]
                 if len(places) == len(own) and len(behind) == 1:
-                    shape = state.arrays[_base(target)].shape
+                    shape = state.arrays[base_of(target)].shape
                     if len(shape) == len(own):
                         return _Loop(own[behind[0]], 0, shape[behind[0]], state.span(statement), True)
         message = "expected a running result to read the element before the one that it stores, got others"
@@ -294,7 +224,7 @@ class _Reader:
                 raise state.problem("RUNNING", message, node, _FORM)
 
     def read_body(self, body: Sequence[ast.stmt]) -> None:
-        assigned = {n.id for s in body for n in _targets_of(s) if isinstance(n, ast.Name)}
+        assigned = {n.id for s in body for n in targets_of(s) if isinstance(n, ast.Name)}
         for name in sorted(assigned & self.values.keys()):
             first = self.before[name] = self.values[name]
             if dtype_of(first) not in (None, self.dtype):
@@ -368,7 +298,7 @@ class _Reader:
         self.values[name] = value
 
     def output(self, target: ast.Subscript) -> ArrayParameter:
-        state, name = self.state, _base(target)
+        state, name = self.state, base_of(target)
         array = state.arrays.get(name)
         if array is None:
             raise state.unknown(name, target, state.arrays)
@@ -423,7 +353,7 @@ class _Reader:
 
     def element(self, node: ast.Subscript) -> ast.expr:
         """An element of an output, as the name of a state or of this iteration's value."""
-        state, loop, name = self.state, self.loop, _base(node)
+        state, loop, name = self.state, self.loop, base_of(node)
         assert loop is not None and self.dtype is not None
         array, places = state.arrays[name], [ast.unparse(e) for e in _elements(node)]
         fill: Expression | None = None
@@ -524,7 +454,7 @@ class _Reader:
         message = (
             f"expected a value before the first element, got {name}[{loop.index} - 1], which is not there at {loop.index} = 0"
         )
-        fix = f"Write {name}[0] = ... first, and range(1, n); or pad({name}, 0)[{loop.index} - 1], which is 0 there."
+        fix = f"Write {name}[0] = ... first, and range(1, n); or pad({name}, NUMBER)[{loop.index} - 1], which is NUMBER there."
         raise Problem(Diagnostic("READ_BEFORE_STORE", message, loop.span, fix))
 
     def folded(self, name: str) -> Operator | None:
@@ -569,7 +499,7 @@ class _Elements(ast.NodeTransformer):
         self.reader = reader
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        array = self.reader.state.arrays.get(_base(node))
+        array = self.reader.state.arrays.get(base_of(node))
         return self.reader.element(node) if array is not None and array.role is Role.OUTPUT else node
 
 

@@ -7,10 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from warploom import scan
-from warploom.core import Diagnostic, UserError
+from warploom.core import Diagnostic, UnsupportedError, UserError
 from warploom.schedule.cpu import c_source
 from warploom.schedule.recurrences import Recurrence, serial_loop, serial_nest
 from warploom.tools.command.files import write_text
+from warploom.tools.command.lines import EXIT_BY_STATUS, plain_line
 from warploom.tools.command.outcome import Outcome, Progress
 from warploom.tools.command.usage import Stopwatch
 from warploom.tools.scan.lift import lifting_of, outcome_of
@@ -23,9 +24,15 @@ def loop_module(recurrence: Recurrence) -> scan.Module:
 
 def lifted_running(
     case: str, recurrence: Recurrence, stopwatch: Stopwatch, progress: Progress
-) -> tuple[Outcome, scan.Module, scan.Lifting]:
-    """The line of `scan lift` for the loop over one row, its module, and what was found. UnsupportedError as `loop_module`."""
-    module = loop_module(recurrence)
+) -> tuple[Outcome, scan.Module, scan.Lifting | None]:
+    """The line of `scan lift` for the loop over one row, its module, and what was found; an empty module, and nothing, where
+    `scan` has no word for the loop."""
+    try:
+        module = loop_module(recurrence)
+    except UnsupportedError as error:
+        reason = error.diagnostics[0].message
+        line = plain_line(case, "unknown", stopwatch.read(), verdict="unchecked", reason=reason)
+        return Outcome(line, EXIT_BY_STATUS["unknown"]), scan.parse_module("", f"<the loop of {recurrence.name}>"), None
     progress("closing under composition")
     found = lifting_of(module, recurrence.name)
     return outcome_of(case, found, stopwatch), module, found
@@ -46,6 +53,8 @@ def explore_running(
             raise UserError(Diagnostic("SIZES", message, fix=f"Write --size {','.join(f'{n}=1024' for n in recurrence.sizes)}."))
         write_text(code, c_source(serial_nest(recurrence, sizes)).text)
         return replace(outcome, line={**outcome.line, "out": str(code)}, written=(code,))
+    if found is None:
+        return outcome
     # Imported here: its printers and proofs load half of the package.
     from warploom.scan.emit import Choices, Types
     from warploom.tools.scan.emit import emitted_loop

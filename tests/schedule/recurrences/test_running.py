@@ -237,6 +237,13 @@ def tanh_of(X: f64["n"], Y: wl.out[f64["n"]]):
         Y[i] = s
 
 
+def test_pad_by_another_name() -> None:
+    def later(X: f64["n"], Y: wl.out[f64["n"]]):
+        Y[i] = wl.pad(Y, 2)[i - 1] + X[i]
+
+    assert wl.jit(later)(np.ones(3)).tolist() == [3, 4, 5]
+
+
 def test_a_loop_that_scan_has_no_words_for() -> None:
     call = wl.jit(tanh_of)
     np.testing.assert_allclose(call(np.ones(2)), [1, 1 + np.tanh(1)])
@@ -442,6 +449,11 @@ def backwards(X: f32["n"], Y: wl.out[f32["n"]]):
         Y[i] = Y[i + 1] + X[i]
 
 
+def other_call(X: f32["n"], Y: wl.out[f32["n"]]):
+    for i in range(n):
+        Y[i] = abs(Y)[i - 1] + X[i]
+
+
 def two_pads(X: f32["n"], Y: wl.out[f32["n"]]):
     for i in range(n):
         Y[i] = pad(Y, 0)[i - 1] + pad(Y, 1)[i - 1]
@@ -573,6 +585,7 @@ def step_of_other_type(X: f32["n"], Y: wl.out[f32["n"]]):
         (first_twice, "WRITTEN_TWICE", "expected a loop from 1 on behind a first element of 'Y'"),
         (second_first, "RUNNING", r"expected the first element of 'Y' before the loop, got Y\[1\]"),
         (backwards, "RUNNING", r"from 0 or 1 on, got for i in range\(n - 1, -1, -1\)"),
+        (other_call, "CALL", r"expected pad\(Y, number\), got abs\(Y\)"),
         (two_pads, "RUNNING", "expected one value before the first element of 'Y', got several"),
         (half_padded, "RUNNING", "expected one value before the first element of 'Y', got several"),
         (behind, "RUNNING", "expected nothing behind the loop"),

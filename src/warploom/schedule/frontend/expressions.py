@@ -244,8 +244,8 @@ def _read_local(state: State, name: str, indices: tuple[str, ...], node: ast.AST
 
 def _read_element(state: State, base: ast.expr, slices: ast.expr, node: ast.Subscript) -> Expression:
     fill: int | float | None = None
-    if isinstance(base, ast.Call) and _function_name(state, base.func) == "pad":
-        base, fill = _read_pad(state, base)
+    if isinstance(base, ast.Call) and function_called(state, base.func) == "pad":
+        base, fill = read_pad(state, base)
     if not isinstance(base, ast.Name):
         message = f"expected an array in front of the indices, got {ast.unparse(base)}"
         raise state.problem("NOT_AN_ARRAY", message, base, "Write X[i] with a parameter, or a value defined before.")
@@ -331,7 +331,8 @@ def _old(state: State, name: str, indices: Sequence[str | None], node: ast.Subsc
     return state.olds[name]
 
 
-def _read_pad(state: State, call: ast.Call) -> tuple[ast.expr, int | float]:
+def read_pad(state: State, call: ast.Call) -> tuple[ast.expr, int | float]:
+    """The array, and what stands outside of it."""
     if len(call.args) != 2 or call.keywords:
         raise state.problem("CALL", f"expected pad(X, value), got {ast.unparse(call)}", call, "Write pad(X, 0)[i - 1].")
     fill = read_expression(state, call.args[1])
@@ -340,7 +341,7 @@ def _read_pad(state: State, call: ast.Call) -> tuple[ast.expr, int | float]:
     return call.args[0], fill.value
 
 
-def _function_name(state: State, node: ast.expr) -> str | None:
+def function_called(state: State, node: ast.expr) -> str | None:
     """Name of the function of `FUNCTIONS` that is called: by a free name, or by one bound to that function (of NumPy, too)."""
     name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
     if name not in FUNCTIONS:
@@ -353,7 +354,7 @@ def _read_call(state: State, node: ast.Call) -> Expression:
     dtype = state.dtype(node.func)
     if dtype is not None:
         return _read_cast(state, dtype, node)
-    name = _function_name(state, node.func)
+    name = function_called(state, node.func)
     if name in _PLACES:
         return _read_place(state, _PLACES[name], name, node)
     if name is None:

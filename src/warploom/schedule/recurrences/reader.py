@@ -20,7 +20,7 @@ from warploom.core import Diagnostic, DType, Span, UserError, polynomials
 from warploom.core.polynomials import Polynomial
 from warploom.schedule.backbone import Operator, Parameter, Role, identity_of
 from warploom.schedule.frontend.arithmetic import apply, check_number, in_type, is_number
-from warploom.schedule.frontend.expressions import BINARY, read_expression
+from warploom.schedule.frontend.expressions import BINARY, function_called, read_expression, read_pad
 from warploom.schedule.frontend.indices import read_index
 from warploom.schedule.frontend.signature import read_signature, read_size
 from warploom.schedule.frontend.state import Problem, Silent, State
@@ -356,19 +356,18 @@ class _Reader:
         state, loop, name = self.state, self.loop, base_of(node)
         assert loop is not None and self.dtype is not None
         array, places = state.arrays[name], [ast.unparse(e) for e in _elements(node)]
-        fill: Expression | None = None
+        outside: int | float | None = None
         if isinstance(node.value, ast.Call):
-            fill = read_expression(state, node.value.args[1]) if len(node.value.args) == 2 else None
-            if not isinstance(fill, Number) or not isinstance(node.value.func, ast.Name) or node.value.func.id != "pad":
+            if function_called(state, node.value.func) != "pad":
                 raise state.problem("CALL", f"expected pad({name}, number), got {ast.unparse(node.value)}", node, _FORM)
-            check_number(state, fill, array.dtype, node)
+            _, outside = read_pad(state, node.value)
+            check_number(state, Number(outside), array.dtype, node)
         serial = [n for n, p in enumerate(places) if p in (loop.index, f"{loop.index} - 1")]
         is_plain = all(p in state.own_indices for n, p in enumerate(places) if n not in serial)
         found = ""
         if len(places) == len(array.shape) and len(serial) == 1 and is_plain:
             if places[serial[0]] != loop.index:
                 found = self.behind(name)
-                outside = fill.value if fill is not None else None
                 if self.pads.setdefault(name, outside) != outside:
                     message = f"expected one value before the first element of {name!r}, got several"
                     raise state.problem("RUNNING", message, node, f"Write pad({name}, 0) wherever it is read.")

@@ -48,12 +48,13 @@ def _of_file(path: str, name: str | None) -> Explored:
     asked = next((f for v, f in running.items() if name in (v, f.name)), None)
     if asked is not None:
         return asked
-    if name is None and running and not _has_tensors(path):
-        if len({*map(id, running.values())}) == 1:
+    if running and not _has_tensors(path):
+        names = list(dict.fromkeys(f.name for f in running.values()))
+        if name is None and len(names) == 1:
             return next(iter(running.values()))
-        known = ", ".join(f.name for f in running.values())
-        message = f"expected one function of {path} to explore, got {known}"
-        raise UserError(Diagnostic("SEVERAL_KERNELS", message, Span(path, 1, 1, 1, 1), f"Name one: {path}:{known.split(',')[0]}"))
+        known, code = ", ".join(names), "SEVERAL_KERNELS" if name is None else "UNKNOWN_TENSOR"
+        message = f"expected {'one' if name is None else 'a'} function of {path} to explore, got {name or known}"
+        raise UserError(Diagnostic(code, message, Span(path, 1, 1, 1, 1), f"Name one of {known}, such as {path}:{names[0]}."))
     tensors = load_tensors(path, name)
     if name is None and len(tensors) + len(families) > 1:
         known = ", ".join([*families, *(t.name for t in tensors)])

@@ -54,7 +54,7 @@ def test_the_search_finds_the_best_of_all_settings() -> None:
     assert tried.completed < 4
 
 
-@pytest.mark.parametrize("name", ["conv1d-3", "mult32", "aos-store-3"])
+@pytest.mark.parametrize("name", [pytest.param("conv1d-3", marks=pytest.mark.slow), "mult32", "aos-store-3"])
 def test_the_most_promising_setting_has_a_usual_block(name: str) -> None:
     tried = FamilyModel(tunable_sketch(name), tunable_sketch(name).sizes, architecture("sm_90"), measures=False)
     root = tried.root()

@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 from tests.tools.contract import lines_of
 
+from warploom.gpu import compile_cuda
 from warploom.tools.cli import cli
 
 FILE = """import warploom as wl
@@ -56,6 +57,18 @@ def test_its_serial_loop_is_written_for_the_cpu(file: str, tmp_path: Path) -> No
     assert "< 100" in code.read_text()
     result, line = explored(f"{file}:total", "--target", "cpu", "--code", str(code))
     assert result.exit_code == 2 and "SIZES: expected the sizes n of 'total'" in str(line["reason"])
+
+
+@pytest.mark.slow
+def test_its_scan_is_written_for_gpus(file: str, tmp_path: Path) -> None:
+    code = tmp_path / "total.cu"
+    result, line = explored(f"{file}:total", "--target", "sm_90", "--code", str(code))
+    assert (result.exit_code, line["verdict"], line["out"], "source" in line) == (0, "tested", str(code), False)
+    text = code.read_text()
+    assert text.startswith(
+        "// The scan of this loop, whose lists and numbers are its arguments:\n//     def total(xs: list[int]):\n"
+    )
+    assert compile_cuda(text, "sm_90").spill_bytes == 0
 
 
 def test_one_of_the_functions_is_named(file: str) -> None:

@@ -51,8 +51,7 @@ def explore_running(
             wanted = ", ".join(recurrence.sizes)
             message = f"expected the sizes {wanted} of {recurrence.name!r} for its C, got {', '.join(sizes) or 'none'}"
             raise UserError(Diagnostic("SIZES", message, fix=f"Write --size {','.join(f'{n}=1024' for n in recurrence.sizes)}."))
-        write_text(code, c_source(serial_nest(recurrence, sizes)).text)
-        return replace(outcome, line={**outcome.line, "out": str(code)}, written=(code,))
+        return _written(outcome, code, c_source(serial_nest(recurrence, sizes)).text)
     if found is None:
         return outcome
     # Imported here: its printers and proofs load half of the package.
@@ -61,7 +60,16 @@ def explore_running(
 
     types = Types("int64" if recurrence.dtype.bits == 64 else "int32", "float64" if recurrence.dtype.bits == 64 else "float32")
     choices = Choices("kogge-stone", 256, None)
-    made, _ = emitted_loop(
-        case, module, recurrence.name, found, "cuda", types, choices, True, stopwatch, out=code, progress=progress
+    made, source = emitted_loop(
+        case, module, recurrence.name, found, "cuda", types, choices, True, stopwatch, progress=progress
     )  # fmt: skip
-    return made
+    if not source or made.line["status"] != "solved":
+        return made
+    loop = "".join(f"//     {line}\n" for line in serial_loop(recurrence).text.splitlines())
+    return _written(made, code, f"// The scan of this loop, whose lists and numbers are its arguments:\n{loop}\n{source}")
+
+
+def _written(outcome: Outcome, code: Path, text: str) -> Outcome:
+    write_text(code, text)
+    fields = {name: value for name, value in outcome.line.items() if name != "source"}
+    return replace(outcome, line={**fields, "out": str(code)}, written=(code,))

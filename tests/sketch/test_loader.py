@@ -1,13 +1,16 @@
 """Sketches of a file, and the decorator's own arguments."""
 
+import os
 import re
+import sys
+from pathlib import Path
 
 import pytest
 
 import warploom as wl
 from warploom import f32
 from warploom.core import UserError
-from warploom.sketch import load
+from warploom.sketch import load, load_variables
 
 FILE = """
 from __future__ import annotations
@@ -148,3 +151,12 @@ def test_the_decorator():
     assert kernel.name == "other"
     assert (kernel.kernel.block, kernel.kernel.threads) == ((8, 4, 1), 32)
     assert hash(kernel) is not None
+
+
+def test_a_text_that_changed_within_a_second_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    path = tmp_path / "number.py"
+    for number in (1, 2):
+        path.write_text(f"NUMBER = {number}\n")
+        os.utime(path, (1_700_000_000, 1_700_000_000))
+        assert load_variables(path)["NUMBER"] == number

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from warploom.core import Diagnostic, Span, UserError, raised_at, read_bytes, read_text_file, require_file
 from warploom.core.limits import TerminatedError
+from warploom.core.python_files import module_of_file
 from warploom.sketch.matrix import parse, python
 from warploom.sketch.sketches import Broken, Sketch, collecting_broken
 
@@ -77,7 +78,7 @@ def _variables(file: Path) -> tuple[dict[str, object], list[Broken]]:
     if file.suffix == MATRIX:
         return _matrix_variables(file)
     module_name = f"_warploom_file_{next(_numbers)}_{file.stem}"
-    spec = importlib.util.spec_from_file_location(module_name, file)
+    spec = module_of_file(module_name, file)
     if spec is None or spec.loader is None:
         raise UserError(Diagnostic("FILE_NOT_FOUND", f"expected a Python file (.py), got {file}", fix="Rename it to end in .py."))
     module = importlib.util.module_from_spec(spec)

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from warploom.core import Diagnostic, Span, UserError, raised_at
 from warploom.core.limits import TerminatedError
+from warploom.core.python_files import module_of_file
 
 _numbers = itertools.count(1)
 
@@ -25,7 +26,7 @@ def load_spec(text: str) -> Callable[..., Any]:
         )
     if not file.is_file():
         raise UserError(Diagnostic("SPEC_NOT_FOUND", f"expected a Python file, found none at {path}", fix="Check the path."))
-    made = importlib.util.spec_from_file_location(f"_warploom_spec_{next(_numbers)}", file)
+    made = module_of_file(f"_warploom_spec_{next(_numbers)}", file)
     if made is None or made.loader is None:
         raise UserError(Diagnostic("SPEC_NOT_FOUND", f"expected a Python file (.py), got {path}"))
     module = importlib.util.module_from_spec(made)

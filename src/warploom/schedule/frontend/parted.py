@@ -46,6 +46,7 @@ from warploom.schedule.frontend.tree import (
     Store,
     TensorTree,
     dtype_of,
+    parts_of,
 )
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def parted_sums(tree: TensorTree) -> tuple[Parted, ...]:
 
 def _reductions(stage: Stage) -> Iterator[Reduction]:
     for owner in (*stage.definitions, *stage.stores):
-        yield from (e for e in _parts_of(owner.value) if isinstance(e, Reduction))
+        yield from (e for e in parts_of(owner.value) if isinstance(e, Reduction))
 
 
 def _sizes_over(stage: Stage, reduction: Reduction) -> tuple[str, ...]:
@@ -135,7 +136,7 @@ def _is_across(stage: Stage, index: str, reduction: Reduction) -> bool:
     """Whether some array with the index has one of the results along its last axis."""
     values, work = _values(stage), [reduction.operand]
     while work:
-        for expression in _parts_of(work.pop()):
+        for expression in parts_of(work.pop()):
             if isinstance(expression, Local):
                 work.append(values[expression.name])
             elif isinstance(expression, Read) and any(index in place.names for place in expression.indices):
@@ -272,7 +273,7 @@ class _Cutting:
         """A stage with these stores; `own`: ranges that differ from the function's."""
         ranges = {**self.ranges, self.part: (number(self.parts), NOWHERE), self.behind: (number(self.rest), NOWHERE), **own}
         used = {name for store in stores for name in _names_in(store.value, {})}
-        used |= {name for store in stores for e in _parts_of(store.value) if isinstance(e, Reduction) for name in e.over}
+        used |= {name for store in stores for e in parts_of(store.value) if isinstance(e, Reduction) for name in e.over}
         first = [name for store in stores for name in store.indices]
         names = dict.fromkeys((*first, *(name for name in ranges if name in used)))
         self.stages.append(Stage((), stores, tuple((name, *ranges[name]) for name in names)))
@@ -311,7 +312,7 @@ class _Cutting:
 
     def is_joined(self, value: Expression) -> bool:
         """Whether parts are joined in it."""
-        return any(isinstance(e, Reduction) and self.part in e.over for e in _parts_of(value))
+        return any(isinstance(e, Reduction) and self.part in e.over for e in parts_of(value))
 
     def kept(self, name: str, value: Expression, indices: tuple[str, ...], span: Span) -> Read:
         """The value of a stage of its own."""
@@ -398,7 +399,7 @@ class _Cutting:
 
     def of_parts(self, store: Store, index: str) -> None:
         """A stage that makes parts, or another store in an earlier one that passes over the same elements."""
-        reads = {e.array.name for e in _parts_of(store.value) if isinstance(e, Read)}
+        reads = {e.array.name for e in parts_of(store.value) if isinstance(e, Read)}
         ranges = (index, *store.indices)
         for made in reversed(self.made):
             later = {s.array.name for stage in self.stages[made.number :] for s in stage.stores}
@@ -519,27 +520,13 @@ def _mapped(expression: Expression, change: Callable[[Expression], Expression]) 
 def _all_parts(tree: TensorTree) -> Iterator[Expression]:
     for stage in tree.stages:
         for owner in (*stage.definitions, *stage.stores):
-            yield from _parts_of(owner.value)
-
-
-def _parts_of(expression: Expression) -> Iterator[Expression]:
-    yield expression
-    match expression:
-        case Apply(operands=operands):
-            for operand in operands:
-                yield from _parts_of(operand)
-        case Reduction(operand=operand):
-            yield from _parts_of(operand)
-        case Gather(reads=reads):
-            yield from reads
-        case Number() | SizeValue() | IndexValue() | Scalar() | Read() | Local():
-            pass
+            yield from parts_of(owner.value)
 
 
 def _names_in(value: Expression, values: Mapping[str, Expression]) -> tuple[str, ...]:
     """The indices of elements, and those used as numbers, in order of appearance. `values`: what names of the stage stand for."""
     found: dict[str, None] = {}
-    for expression in _parts_of(value):
+    for expression in parts_of(value):
         match expression:
             case Read(indices=indices):
                 found |= dict.fromkeys(name for index in indices for name in index.names)

@@ -12,6 +12,7 @@ Equality leaves out spans: two readings of one element are equal.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -235,6 +236,21 @@ def dtype_of(expression: Expression) -> DType | None:
             return array.dtype
         case Local(dtype=dtype) | Apply(dtype=dtype) | Reduction(dtype=dtype) | IndexValue(dtype=dtype):
             return dtype
+
+
+def parts_of(expression: Expression) -> Iterator[Expression]:
+    """The expression and all inside of it; values of other definitions are not."""
+    yield expression
+    match expression:
+        case Apply(operands=operands):
+            for operand in operands:
+                yield from parts_of(operand)
+        case Reduction(operand=operand):
+            yield from parts_of(operand)
+        case Gather(reads=reads):
+            yield from reads
+        case Number() | SizeValue() | IndexValue() | Scalar() | Read() | Local():
+            pass
 
 
 def indices_of(expression: Expression) -> tuple[str, ...]:

@@ -28,6 +28,7 @@ from warploom.schedule.frontend.tree import (
     Stage,
     Store,
     TensorTree,
+    parts_of,
 )
 
 
@@ -130,27 +131,13 @@ def _constant(value: int | float, dtype: DType, span: Span) -> Expression:
     return Apply(Operator.MOVE, (Number(value),), dtype, span)
 
 
-def _parts(value: Expression) -> Iterator[Expression]:
-    yield value
-    match value:
-        case Apply(operands=operands):
-            for operand in operands:
-                yield from _parts(operand)
-        case Reduction(operand=operand):
-            yield from _parts(operand)
-        case Gather() as gather:
-            yield from gather.reads
-        case _:
-            pass
-
-
 def _locals(value: Expression) -> Iterator[str]:
-    return (part.name for part in _parts(value) if isinstance(part, Local))
+    return (part.name for part in parts_of(value) if isinstance(part, Local))
 
 
 def _indices(value: Expression) -> Iterator[str]:
     """All indices of a value, also of its reductions."""
-    for part in _parts(value):
+    for part in parts_of(value):
         match part:
             case Read(indices=indices):
                 yield from (name for index in indices for name in index.names)

@@ -8,8 +8,8 @@ from math import inf
 
 from warploom.core import Diagnostic, UnsupportedError
 from warploom.schedule.backbone import COMPARING, ROWS, Operator
-from warploom.schedule.frontend.tree import Apply, Expression, Number, Read, Scalar
-from warploom.schedule.recurrences.tree import Recurrence, moves_with, reads_states
+from warploom.schedule.frontend.tree import Apply, Expression, Number, Read, Scalar, indices_of
+from warploom.schedule.recurrences.tree import Recurrence, reads_states
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class _Text:
             case Scalar(parameter) if parameter.name in self.states:
                 return self.names[parameter.name]
             case _ if not reads_states(value, self.states):
-                moves = moves_with(value, self.recurrence.index)
+                moves = self.recurrence.index in indices_of(value)
                 held = self.elements if moves else self.constants
                 if value not in held:
                     held[value] = self.fresh(f"{_stem(value)}{'_i' if moves else ''}")

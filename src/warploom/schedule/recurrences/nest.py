@@ -22,6 +22,7 @@ from warploom.schedule.frontend.tree import (
     Scalar,
     SizeValue,
     dtype_of,
+    parts_of,
 )
 from warploom.schedule.nest import (
     Affine,
@@ -41,7 +42,7 @@ from warploom.schedule.nest import (
     buffer_of,
     placed,
 )
-from warploom.schedule.recurrences.tree import Kept, Recurrence, parts
+from warploom.schedule.recurrences.tree import Kept, Recurrence
 
 
 def regions_of(recurrence: Recurrence, sizes: Mapping[str, int]) -> tuple[Region, ...]:
@@ -60,7 +61,7 @@ def serial_nest(recurrence: Recurrence, sizes: Mapping[str, int], open_names: Co
 def open_sizes(recurrence: Recurrence) -> tuple[str, ...]:
     """Sizes that may be arguments of the kernel: of the first axis of arrays, with a number added, and nowhere else."""
     found = dict.fromkeys(recurrence.sizes)
-    values = [part for value in recurrence.expressions() for part in parts(value)]
+    values = [part for value in recurrence.expressions() for part in parts_of(value)]
     numbers = [part.size for part in values if isinstance(part, SizeValue)]
     numbers += [i.sizes for part in values if isinstance(part, Read) for i in part.indices]
     numbers += [part.index.sizes for part in values if isinstance(part, IndexValue)]

@@ -36,9 +36,10 @@ from warploom.schedule.frontend.tree import (
     Reduction,
     Scalar,
     dtype_of,
+    parts_of,
 )
 from warploom.schedule.recurrences.statements import base_of, in_order, runs, targets_of
-from warploom.schedule.recurrences.tree import Kept, Recurrence, StateOf, in_place_of, parts, reads_states
+from warploom.schedule.recurrences.tree import Kept, Recurrence, StateOf, in_place_of, reads_states
 from warploom.sketch import written
 
 TYPES = ("f32", "f64", "i32", "i64")
@@ -339,7 +340,7 @@ class _Reader:
         """The expression with the values of outputs and names in their place."""
         state = self.state
         found = read_expression(state, _Elements(self).visit(copy.deepcopy(node)))
-        for part in parts(found):
+        for part in parts_of(found):
             if isinstance(part, Reduction | Gather | Local):
                 is_sum = isinstance(part, Reduction)
                 what = "sum over an index" if is_sum else "gather" if isinstance(part, Gather) else "value of a stage"
@@ -431,7 +432,7 @@ class _Reader:
                 message = f"expected each index once in every store, {', '.join(found)}, got {', '.join(own)}"
                 raise Problem(Diagnostic("RUNNING", message, kept.span, "Store each of them with all indices."))
         values = (*self.values.values(), *self.before.values(), *(kept.value for kept in self.first.values()))
-        unknown = next((n for v in values for part in parts(v) for n in _names(part) if n not in found), None)
+        unknown = next((n for v in values for part in parts_of(v) for n in _names(part) if n not in found), None)
         unknown = unknown or next((row for row in loop.rows if row not in found), None)
         if unknown is not None:
             message = f"expected only the indices of the stores, {', '.join(found)}, got {unknown}"
@@ -486,7 +487,7 @@ class _Reader:
                 raise Problem(Diagnostic("WRITTEN_TWICE", message, kept.span, f"Write for {loop.index} in range(1, n)."))
         begin = {**self.before, **{name: kept.value for name, kept in self.first.items()}}
         for name, value in begin.items():
-            if any(loop.index in _names(part) for part in parts(value)):
+            if any(loop.index in _names(part) for part in parts_of(value)):
                 message = f"expected a first value of {name!r} that does not depend on {loop.index}, got one that does"
                 raise Problem(Diagnostic("RUNNING", message, loop.span, _FORM))
 

@@ -12,17 +12,16 @@ from dataclasses import dataclass, replace
 
 from warploom.core import NOWHERE, Diagnostic, DType, Span, UserError
 from warploom.core.polynomials import Polynomial
-from warploom.schedule.backbone import Parameter, Role
+from warploom.schedule.backbone import Parameter
 from warploom.schedule.frontend.sizes import Sizes
 from warploom.schedule.frontend.tree import (
     Apply,
     ArrayParameter,
     Expression,
     IndexSum,
-    IndexValue,
     Read,
     Scalar,
-    indices_of,
+    parts_of,
 )
 
 
@@ -68,10 +67,6 @@ class Recurrence:
     """Stores of each iteration; their values are of the states before it."""
 
     @property
-    def outputs(self) -> tuple[str, ...]:
-        return tuple(a.name for a in self.arrays if a.role is Role.OUTPUT)
-
-    @property
     def rows(self) -> tuple[tuple[str, Polynomial], ...]:
         """The indices of rows."""
         return self.ranges[:-1]
@@ -99,7 +94,7 @@ class Recurrence:
             wanted = before
         else:
             wanted = [*before, *self.in_loop()]
-        for read in (part for value in wanted for part in parts(value) if isinstance(part, Read)):
+        for read in (part for value in wanted for part in parts_of(value) if isinstance(part, Read)):
             if read.fill is not None:
                 continue
             for axis, (index, size) in enumerate(zip(read.indices, read.array.shape, strict=True)):
@@ -122,14 +117,6 @@ class RunningHolder:
     recurrence: Recurrence
 
 
-def parts(value: Expression) -> Iterator[Expression]:
-    """The expression and all inside of it."""
-    yield value
-    if isinstance(value, Apply):
-        for operand in value.operands:
-            yield from parts(operand)
-
-
 def in_place_of(value: Expression, names: Mapping[str, Expression]) -> Expression:
     """The expression with these in the place of scalars of their names."""
     match value:
@@ -142,9 +129,4 @@ def in_place_of(value: Expression, names: Mapping[str, Expression]) -> Expressio
 
 
 def reads_states(value: Expression, states: frozenset[str]) -> bool:
-    return any(isinstance(part, Scalar) and part.parameter.name in states for part in parts(value))
-
-
-def moves_with(value: Expression, index: str) -> bool:
-    """Whether the value depends on the index."""
-    return any(index in indices_of(part) for part in parts(value) if isinstance(part, Read | IndexValue))
+    return any(isinstance(part, Scalar) and part.parameter.name in states for part in parts_of(value))

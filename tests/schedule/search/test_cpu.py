@@ -165,3 +165,14 @@ def test_arrays_that_do_not_fit_are_refused() -> None:
     (stage,) = kernel.program({"m": 8, "n": 8, "k": 8}).stages
     with pytest.raises(Exception, match="expected 64 elements of B"):
         CpuEvaluator(stage, arrays={"A": np.zeros((8, 8), np.float32)})
+
+
+def test_opened_twice_it_has_one_process() -> None:
+    judge = evaluator()
+    with judge.open():
+        worker = judge._worker
+        with judge.open():
+            assert judge._worker is worker
+        assert judge._worker is worker and worker is not None and worker.starts == 1
+        assert isinstance(judge.retime(nests()[:1])[0], Timed)
+    assert judge._worker is None

@@ -99,22 +99,23 @@ def test_replay_says_what_is_missing() -> None:
 def test_journal_resumes_without_measuring_again(tmp_path: Path) -> None:
     options = Options(strategy=strategy_named("refine", seed=3), evaluations=60)
     first_evaluator = FakeEvaluator(interrupt_at=30)
-    first = explore_kernel(model(), "fake", first_evaluator, options, journal=Journal(tmp_path / "j"), problem="p/")
+    first = explore_kernel(model(), "fake", first_evaluator, options, memory=Memory("p/", Journal(tmp_path / "j"), None))
     assert first.reason == "interrupted" and first.best is not None
     second_evaluator = FakeEvaluator()
-    second = explore_kernel(model(), "fake", second_evaluator, options, journal=Journal(tmp_path / "j"), problem="p/")
+    second = explore_kernel(model(), "fake", second_evaluator, options, memory=Memory("p/", Journal(tmp_path / "j"), None))
     assert second.resumed == 29
     done = {str(n) for n in first_evaluator.measured[:29]}
     assert not done & {str(n) for n in second_evaluator.measured}
     assert second.time_ms is not None and first.time_ms is not None and second.time_ms <= first.time_ms + 1e-9
-    other = explore_kernel(model(), "fake", FakeEvaluator(), options, journal=Journal(tmp_path / "j"), problem="q/")
+    other = explore_kernel(model(), "fake", FakeEvaluator(), options, memory=Memory("q/", Journal(tmp_path / "j"), None))
     assert other.resumed == 0
 
 
 def test_best_of_the_journal_is_kept_even_if_nothing_is_searched(tmp_path: Path) -> None:
     options = Options(strategy=strategy_named("best-first"))
-    first = explore_kernel(model(), "fake", FakeEvaluator(), options, journal=Journal(tmp_path / "j"), problem="p/")
-    second = explore_kernel(model(), "fake", FakeEvaluator(), Options(nodes=1), journal=Journal(tmp_path / "j"), problem="p/")
+    first = explore_kernel(model(), "fake", FakeEvaluator(), options, memory=Memory("p/", Journal(tmp_path / "j"), None))
+    again = Memory("p/", Journal(tmp_path / "j"), None)
+    second = explore_kernel(model(), "fake", FakeEvaluator(), Options(nodes=1), memory=again)
     assert second.best is not None and first.best is not None
     assert second.time_ms == first.time_ms and second.evaluated == 0
 

@@ -19,12 +19,13 @@ from warploom.machines import TILE_ROWS, TILE_WORDS
 from warploom.schedule.backbone import Instruction, Operator, needed, symmetry_of, tiled_sums
 from warploom.schedule.choices.decided import Temporary
 from warploom.schedule.choices.habits_dots import dots_habits
+from warploom.schedule.choices.habits_elementwise import elementwise_habits
 from warploom.schedule.choices.inputs import leaves_caches
 from warploom.schedule.choices.kept_totals import keeping_sums
 from warploom.schedule.choices.objects import Habit, Objects, Operation
 from warploom.schedule.targets import Target
 
-_ROWS, _VECTORS = (2, 4, 6, 8, 12, 14), (1, 2, 3, 4)
+_ROWS, _VECTORS = (2, 4, 6, 8, 12, 14, 16), (1, 2, 3, 4)
 _WAYS = 6
 _BUSY = 10
 """Totals that keep two units of multiply-adds busy though some loads are late: eight would do if none were."""
@@ -39,6 +40,9 @@ _IN_LINE = ((1, 4), (2, 4))
 """Rows and vectors of sums along the lanes: one row at a time streams, but rows that are a power of two apart meet in few sets of
 a cache."""
 
+_ROW_BY_ROW = (2, 8), (2, 4)
+"""The same where sums take their rows one after the other, and the last pass takes them together."""
+
 _TILES_OF_BLOCK, _MOST_PADDED = 16, 1.04
 """Tiles below each other in a block of a halved sum, at most, and the rows with padding over the fewest that there can be."""
 _ONE_ROW = ((1, 4), (1, 8), (1, 2))
@@ -46,19 +50,23 @@ _ONE_ROW = ((1, 4), (1, 8), (1, 2))
 
 
 def core_habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ...]:
-    """Ways to begin, from which descents take turns; none for kernels without a sum. Half of them have lanes across the rows of a
-    result where that may be better; of the others most copy a factor that all rows use again."""
+    """Ways to begin, from which descents take turns. Of those for sums half have lanes across the rows of a result where that may
+    be better; of the others most copy a factor that all rows use again."""
+    if not objects.sums:
+        return elementwise_habits(objects, target)
     symmetry = symmetry_of(objects.backbone)
     start: tuple[Habit, ...] = () if symmetry is None else (("mirror", (0,), "YES"),)
     copies_all = symmetry is not None and all(_products(objects, o) == 1 for o in objects.sums)
     is_tiled = bool(tiled_sums(objects.backbone, target.tiles))
-    tiles = _IN_TILES if is_tiled else _tiles(target, 0 if copies_all else target.reserved_registers)
+    left = 0 if copies_all else target.reserved_registers
+    tiles = _IN_TILES if is_tiled else _halved_tiles(objects, target) if copies_all else _tiles(target, left)
     if objects.sums and all(_Sum(objects, target, o, *tiles[0]).is_along_lanes for o in objects.sums):
         total = _Sum(objects, target, objects.sums[0], *tiles[0])
         tiles = list(_ONE_ROW) if total.passes_again else [*_IN_LINE, *tiles]
     across = _ways(objects, target, tiles, _Sum.across)[: _WAYS // 2]
+    one_by_one = _ways(objects, target, _ROW_BY_ROW, _Sum.one_by_one)
     dots = () if symmetry is not None else dots_habits(objects, target)
-    first = (*across, *dots)
+    first = (*across, *dots, *one_by_one)
     is_plain = symmetry is None and not is_tiled
     panels = _panels(objects, target) if is_plain else _ways(objects, target, tiles, _Sum.packed) if is_tiled else []
     others = panels or _ways(objects, target, tiles)
@@ -99,6 +107,14 @@ def _tiles(target: Target, left: int) -> list[tuple[int, int]]:
     return sorted(_fitting(target, left, most), key=lambda tile: sum(tile) / math.prod(tile))
 
 
+def _halved_tiles(objects: Objects, target: Target) -> list[tuple[int, int]]:
+    """The same for sums of which half is made, all of whose factors are copied: those with the fewest clocks for it, with what
+    lies beyond the diagonal."""
+    total = _Sum(objects, target, objects.sums[0], 1, 1)
+    most = target.max_unroll // max(target.vector_lanes, default=1)
+    return sorted(_fitting(target, 0, most), key=lambda tile: total.clocks(tile) * total.made(tile))
+
+
 def _panels(objects: Objects, target: Target) -> list[tuple[Habit, ...]]:
     """Ways for products one factor of which lies along the lanes and serves all rows: it is read where it lies if half of the
     second cache holds it, which saves the copy, else in a copy."""
@@ -130,18 +146,22 @@ class _Sum:
         self.loop = {x.statement: x for x in objects.loops}
         backbone = objects.backbone
         self.levels = objects.levels
-        store = next((i for i in backbone.instructions if i.operator is Operator.STORE), None)
+        behind = needed(backbone.instructions)
+        stores = [n for n, i in enumerate(backbone.instructions) if i.operator is Operator.STORE]
+        own = next((n for n in stores if total.instruction in behind[n]), stores[0] if stores else None)
+        store = None if own is None else backbone.instructions[own]
         access = None if store is None else store.access
         reduced = {self.loop[s].axis for s in total.loops if self.loop[s].is_reduction}
         results = [a for a in dict.fromkeys(self.loop[s].axis for s in total.loops) if a not in reduced]
         self.loads = [i for i in backbone.instructions if i.operator is Operator.LOAD]
-        in_line = {a for a in (*results, *reduced) if any(objects.stride(x.access, a) == 1 for x in self.loads)}
-        shared = {a for i in self.loads for a in i.axes if not set(results) <= set(i.axes)}
+        summed = [i for n in sorted(behind[total.instruction]) if (i := backbone.instructions[n]).operator is Operator.LOAD]
+        in_line = {a for a in (*results, *reduced) if any(objects.stride(x.access, a) == 1 for x in summed)}
+        shared = {a for i in summed for a in i.axes if not set(results) <= set(i.axes)}
         along = [a for a in results if (a in in_line or a in shared) and objects.stride(access, a) == 1]
-        summed = [a for a in reduced if a in in_line]
+        steps = [a for a in reduced if a in in_line]
         self.dtype = backbone.instructions[total.instruction].dtype
         self.width = max(target.lanes(self.dtype.size_bytes), default=1)
-        self.lanes = along[0] if along else summed[0] if summed else None
+        self.lanes = along[0] if along else steps[0] if steps else None
         """The axis that vectors lie along: one of the results if what is read along it lies in line or is used again, and so is
         worth a copy; else one that is summed."""
         self.reduced = reduced
@@ -166,7 +186,7 @@ class _Sum:
         """Half of it is made, whose totals stay in registers: blocks of rows, and of each one what lies in its columns."""
         self.room = target.shared_bytes
         """Bytes of slices and of factors that are read where they lie: half of the second cache."""
-        self.is_across = self.is_packed = self.is_in_place = False
+        self.is_across = self.is_packed = self.is_in_place = self.is_one_by_one = False
         self.is_alone = target.rates.cores == 1
         """One thread computes all, so that it copies an operand before all else."""
 
@@ -221,6 +241,23 @@ class _Sum:
         found.is_packed, found.is_in_place = False, True
         return found
 
+    def one_by_one(self) -> _Sum | None:
+        """The same sum along the lanes with its rows one after the other, where a later pass over them takes them together; None
+        elsewhere, and where rows come from memory, which are done with one by one."""
+        later = [o for o in self.objects.operations if o.temporary is None and self._is_later(o.instruction)]
+        passes = any(self.loop[s].axis == self.lanes for o in later for s in o.loops)
+        if not self.is_along_lanes or self.below is None or self.passes_again or not passes:
+            return None
+        found = copy(self)
+        found.is_one_by_one = True
+        return found
+
+    def _is_later(self, instruction: int) -> bool:
+        """No sum waits for it."""
+        behind = needed(self.objects.backbone.instructions)
+        sums = {o.instruction for o in self.objects.sums}
+        return instruction not in sums.union(*(behind[n] for n in sums))
+
     def clocks(self, tile: tuple[int, int]) -> float:
         """Time of a product in tiles of so many rows and vectors, against the least: that of the multiply-adds, of the loads or
         of the totals that keep a core busy, whichever are more, and of vectors that come from the second cache, once for all
@@ -228,6 +265,12 @@ class _Sum:
         rows, vectors = tile
         steps = max(rows * vectors, rows + vectors, _BUSY) / (rows * vectors) + _FETCH / rows
         return steps * self._padded(self.below, rows) * self._padded(self.lanes, vectors * self.width)
+
+    def made(self, tile: tuple[int, int]) -> float:
+        """Share of a halved sum that tiles of so many rows and vectors make: those on the diagonal or below."""
+        rows, columns = tile[0], tile[1] * self.width
+        size = 1 if self.below is None else self._size(self.below)
+        return sum(-(-min(end, size) // columns) for end in range(rows, size + rows, rows)) * rows * columns / size**2
 
     def _padded(self, axis: int | None, step: int) -> float:
         size = 1 if axis is None else self._size(axis)
@@ -320,7 +363,10 @@ class _Sum:
                 yield "partials", (statement,), "TREE"
         for operation in self.objects.operations:
             if operation is not self.total and operation.operator is not Operator.LOAD and operation.temporary is None:
+                is_summed = self.is_one_by_one and not self._is_later(operation.instruction)
                 for statement in operation.loops:
+                    if is_summed and self.loop[statement].axis == self.below:
+                        continue
                     if not self.loop[statement].is_reduction and (kind := self._kind(statement)) is not None:
                         yield "dim_kind", (statement,), kind
 
@@ -386,7 +432,10 @@ class _Sum:
             yield from (("cache", (store.statement,), "NONE") for store in stores)
         instructions = self.objects.backbone.instructions
         for temporary in self.objects.temporaries:
-            if instructions[temporary.producer].operator is Operator.LOAD and instructions[temporary.consumer].carry is None:
+            is_read = (
+                instructions[temporary.producer].operator is Operator.LOAD and instructions[temporary.consumer].carry is None
+            )
+            if is_read and (not self.is_one_by_one or self._is_later(temporary.consumer)):
                 yield from self._merged(temporary)
 
     def _merged(self, temporary: Temporary) -> Iterator[Habit]:
@@ -395,7 +444,7 @@ class _Sum:
             pair = self.objects.pairs[number]
             if self._kind(pair.target) not in ("UNROLL", "VECTOR"):
                 yield "order", (pair.source, pair.target), "MERGED"
-            elif self.is_packed or self.is_in_place:
+            elif self.is_packed or self.is_in_place or self.is_one_by_one:
                 yield "dim_kind", (pair.source,), self._kind(pair.target) or "UNROLL"
 
     def _in_registers(self) -> Iterator[Habit]:
@@ -545,6 +594,8 @@ class _Sum:
             return "VECTOR" if loop.level == last else "UNROLL" if loop.level == last - 1 and last > 1 else None
         if loop.axis == self.below or (self.is_across and loop.axis in self.results):
             is_row = loop.level == last and last > 0
+            if is_row and self.is_one_by_one and loop.owner == self.total.statement:
+                return "LOOP"
             return "UNROLL" if is_row or self._is_beside_tiles(loop.axis, loop.level) else None
         if self.keeps and loop.axis in self.reduced:
             return "UNROLL" if loop.level == last else "LOOP"

@@ -72,9 +72,17 @@ class CpuEvaluator:
 
     @contextmanager
     def open(self) -> Generator[None]:
-        with MeasureWorker(list(self._arrays.values())) as self._worker:
-            self._worker.start()
+        """Once more while it is open, nothing is started."""
+        if self._worker is not None:
             yield
+            return
+        with MeasureWorker(list(self._arrays.values())) as worker:
+            worker.start()
+            self._worker = worker
+            try:
+                yield
+            finally:
+                self._worker = None
 
     def effort_s(self, nest: Nest, most_s: float) -> float:
         most_written_s = _S_PER_CHARACTER * _MOST_CHARACTERS * _written(nest.body)

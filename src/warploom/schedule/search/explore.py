@@ -7,7 +7,6 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from functools import partial
-from math import inf
 from typing import Generic, Literal, TypeAlias, assert_never
 
 from warploom.core import Diagnostic, UserError
@@ -23,7 +22,6 @@ from warploom.solve import (
     EventSink,
     Hints,
     Incumbent,
-    Journal,
     Order,
     Outcome,
     Progress,
@@ -45,10 +43,12 @@ _ROUNDS, _TURN_MS = 12, 3.0
 """Number of runs of each, and about how long at least."""
 _FAR = 1.25
 """Implementations that were slower than the best by this factor are not timed again."""
-_NEAR = 0.02
+_NEAR = 0.01
 """Implementations whose times differ by less are taken as equally fast."""
-_LAST, _CLOSE, _LAST_S = 6, 0.06, 1.5
+_LAST, _CLOSE, _LAST_S = 6, 0.06, 3.0
 """So many that are slower than the fastest by this share at most are timed once more, for so many seconds at most."""
+_LAST_SHARE = 0.5
+"""Share of the seconds that are kept for the end which that may take."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,8 +138,7 @@ def explore_kernel(
     evaluator: Evaluator | None = None,
     options: Options | None = None,
     *,
-    journal: Journal | None = None,
-    problem: str = "",
+    memory: Memory | None = None,
     events: EventSink | None = None,
     progress: Callable[[Live], None] | None = None,
     make: Callable[[], KernelModel[C]] | None = None,
@@ -147,11 +146,11 @@ def explore_kernel(
 ) -> Exploration[C]:
     """The fastest implementation found within the budget; interrupting it keeps the best so far.
 
-    Without an evaluator the model's cost counts, and a complete search is a proof in its terms. `problem` names the kernel, the
-    target and how it is measured, for the journal: equal only where times may be compared. With `make`, which makes an equal
-    model, the first candidates of `Refine` are made by the executor's workers (processes, a cluster).
+    Without an evaluator the model's cost counts, and a complete search is a proof in its terms. What `memory` knows, of this
+    kernel on this device, is not measured again; None: nothing. With `make`, which makes an equal model, the first candidates of
+    `Refine` are made by the executor's workers (processes, a cluster).
     """
-    run = _Search(model, kernel, evaluator, options or Options(), Memory(problem, journal, events), events, progress)
+    run = _Search(model, kernel, evaluator, options or Options(), memory or Memory("", None, events), events, progress)
     if make is not None and executor is not None:
         run.drafts = partial(_drafts, make, executor)
     return run.result()
@@ -365,7 +364,8 @@ class _Search(Generic[C]):
         close = [n for ms, n in timed[:_LAST] if ms <= timed[0][0] * (1 + _CLOSE)]
         turn_ms = sum(max(timed[0][0], _TURN_MS) for _ in close)
         budget_s = self._options.budget_s
-        rounds = int(1e3 * min(_LAST_S, inf if budget_s is None else 0.25 * _FINAL_SHARE * budget_s) / max(turn_ms, _TURN_MS))
+        most_s = _LAST_S if budget_s is None else min(_LAST_S, _LAST_SHARE * _FINAL_SHARE * budget_s)
+        rounds = int(1e3 * most_s / max(turn_ms, _TURN_MS))
         if len(close) > 1 and rounds > CAREFUL_ROUNDS:
             yield from zip(close, evaluator.retime([finalists[n].nest for n in close], rounds), strict=True)
 

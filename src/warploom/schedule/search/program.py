@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
@@ -18,6 +19,7 @@ from warploom.schedule.search.evaluate import Evaluator, Memory, Timed
 from warploom.schedule.search.explore import Exploration, Live, Options, explore_kernel
 from warploom.schedule.search.first import with_first
 from warploom.schedule.search.kernel_model import Bounds, KernelModel
+from warploom.schedule.search.shares import Turns
 from warploom.schedule.search.together import TOGETHER_SHARE, Programs, together
 from warploom.schedule.targets import Target
 from warploom.solve import EventSink, Journal, problem_key
@@ -141,44 +143,39 @@ def explore(
     spaces = tuple(recipe.space() for recipe in made) if spaces is None else tuple(spaces)
     models = [recipe.model(space) for recipe, space in zip(made, spaces, strict=True)]
     damage: list[Diagnostic] = []
-    weights = [max(model.bound(model.root())[0], 1) for model in models]
-    found: list[Exploration[Candidate]] = []
+    bounds = [model.bound(model.root())[0] for model in models]
     began += compiled_seconds() - compiled_s
+    for_stages_s = None if options.budget_s is None else options.budget_s * (1 - TOGETHER_SHARE * (len(stages) > 1))
+    evaluating: dict[int, tuple[Evaluator | None, Memory]] = {}
+
+    def search(n: int, limits: Options, is_look: bool) -> Exploration[Candidate]:
+        if n not in evaluating:
+            evaluator = evaluators(stages[n]) if evaluators is not None else None
+            name = evaluator.name if evaluator is not None else "model"
+            kept = None if journal is None else _journal(journal, stages[n].name)
+            damage.extend(kept.damage if kept is not None else ())
+            problem = problem_key([backbone_text(stages[n]), target.name, name]) + "/"
+            evaluating[n] = evaluator, Memory(problem, kept, events)
+        evaluator, memory = evaluating[n] if is_look else evaluating.pop(n)
+        if is_look and evaluator is not None:
+            open_ones.enter_context(evaluator.open())
+        explored = explore_kernel(
+            models[n], stages[n].name, evaluator, limits, memory=memory, events=events, progress=progress, make=made[n],
+            executor=executor,
+        )  # fmt: skip
+        return with_first(explored, models[n], evaluator, memory) if is_needed and not is_look else explored
+
+    is_known = evaluators is not None and len(stages) > 1 and all(model.ways for model in models)
+    turns = Turns(bounds, options, for_stages_s, is_known=is_known, began=began)
     is_interrupted = False
     try:
-        for n, (stage, recipe, model) in enumerate(zip(stages, made, models, strict=True)):
-            evaluator = evaluators(stage) if evaluators is not None else None
-            share = _share(weights[n:])
-            for_stages_s = None if options.budget_s is None else options.budget_s * (1 - TOGETHER_SHARE * (len(stages) > 1))
-            left_s = None if for_stages_s is None else max(0.0, for_stages_s - (time.monotonic() - began)) * share
-            name = evaluator.name if evaluator is not None else "model"
-            kept = None if journal is None else _journal(journal, stage.name)
-            damage += kept.damage if kept is not None else ()
-            problem = problem_key([backbone_text(stage), target.name, name]) + "/"
-            explored = explore_kernel(
-                model,
-                stage.name,
-                evaluator,
-                replace(
-                    options,
-                    budget_s=left_s,
-                    nodes=_part(options.nodes, sum(e.nodes for e in found), share),
-                    evaluations=_part(options.evaluations, sum(e.evaluated for e in found), share),
-                ),
-                journal=kept,
-                problem=problem,
-                events=events,
-                progress=progress,
-                make=recipe,
-                executor=executor,
-            )
-            found.append(with_first(explored, model, evaluator, Memory(problem, kept, events)) if is_needed else explored)
-            if found[-1].reason == INTERRUPTION:
-                break
+        with ExitStack() as open_ones:
+            turns.run(search)
     except KeyboardInterrupt:  # between two searches: what the first ones found stays
-        if not found:
+        if not turns.found:
             raise
         is_interrupted = True
+    found = turns.explored
     complete = len(found) == len(stages) and all(e.complete for e in found)
     reason = INTERRUPTION if is_interrupted else next((e.reason for e in reversed(found) if e.reason), "")
     timed = None
@@ -190,15 +187,6 @@ def explore(
         except KeyboardInterrupt:
             reason = INTERRUPTION
     return ProgramExploration(tuple(found), complete, reason, tuple(damage), timed, spaces)
-
-
-def _share(weights: list[int]) -> float:
-    """Share of the rest of the budget for the first of the stages left: half in equal parts, half by their bounds."""
-    return 0.5 / len(weights) + 0.5 * weights[0] / sum(weights)
-
-
-def _part(budget: int | None, spent: int, share: float) -> int | None:
-    return None if budget is None else max(1, int((budget - spent) * share))
 
 
 def _journal(folder: Path, name: str) -> Journal:

@@ -78,6 +78,8 @@ class _Refine(Generic[S, A]):
         """By decision: logarithm by which candidates with it are dearer than the model says, against the average."""
         self._first: list[Draft[S, A]] = []
         """Drafts that are measured before all others."""
+        self._around: set[Draft[S, A]] = set()
+        """Of drafts in the pool, those that differ from a good one in one decision that is no amount."""
         self._dives = 0
         self._dived = 0
         """Candidates tried in dives."""
@@ -161,20 +163,24 @@ class _Refine(Generic[S, A]):
                 self._dived += self._incumbent.statistics.tried - tried
 
     def _go_around(self, root: Child[S]) -> None:
-        """Neighbours of the best without chance, which all seeds find: the next ones that differ in amounts are half of the next
-        batch, others wait for their turn like all candidates, as many as a third of the time is enough for."""
+        """Neighbours of the best without chance, which all seeds find: the next ones that differ in amounts are part of the next
+        batch; of the others, as many as a third of the time is enough for, each batch takes those that promise most."""
         began = time.monotonic()
         until = began if self._until is None else began + (self._until - began) / 3
+        most = max(1, int(_OF_AMOUNTS * self._options.batch))
         for amounts in (True, False):
-            while len(self._first) < self._options.batch // 2 or (not amounts and time.monotonic() < until):
+            while len(self._first) < most or (not amounts and time.monotonic() < until):
                 found = self._near.next_around(root, amounts=amounts)
                 if found is None:
                     break
                 elite, child = found
                 draft = self._keep(child)
-                is_next = len(self._first) < self._options.batch // 2
-                if draft is not None and is_next and draft.guess <= _NEAR * elite.guess:
+                if draft is None:
+                    continue
+                if len(self._first) < most and draft.guess <= _NEAR * elite.guess:
                     self._first.append(draft)
+                elif not amounts:
+                    self._around.add(draft)
 
     def _dive(self, root: Child[S]) -> None:
         temperatures = self._options.temperatures
@@ -269,7 +275,9 @@ class _Refine(Generic[S, A]):
         size = self._options.batch
         first = [d for d in self._first if id(d) in kept]
         first, self._first = (first[:size], first[size:]) if self._is_alike else (first[: max(1, size - 2)], [])
-        batch = self._affordable(list(dict.fromkeys((*first, *self._pool))), max(1, size - 2, len(first)))
+        self._around.intersection_update(self._pool)
+        beside = [d for d in self._pool if d in self._around][: int(_OF_OTHERS * size)]
+        batch = self._affordable(list(dict.fromkeys((*first, *beside, *self._pool))), max(1, size - 2, len(first)))
         chosen = {id(d) for d in batch}
         rest = [d for d in self._pool if id(d) not in chosen]
         if rest and len(batch) < size:
@@ -334,6 +342,8 @@ _HOPEFUL = 3.0
 """Candidates that promise less than the best one by this factor are not measured first."""
 _BESIDE_WAYS = 8
 """Other dives before anything is measured, where all seeds begin alike."""
+_OF_AMOUNTS, _OF_OTHERS = 0.375, 0.25
+"""Parts of a batch: neighbours of the best ones without chance that differ from them in amounts, and in another decision."""
 _CHANCES = 4
 """The candidate that is measured by chance is then one of the best of so many batches."""
 _BALANCE = 0.4

@@ -9,7 +9,18 @@ from functools import partial
 
 from warploom.core import UserError
 from warploom.schedule.backbone import Program
-from warploom.schedule.cpu import Build, Call, Timing, Together, compile_nest, interruptibly, plain_nest, retime, sound_build
+from warploom.schedule.cpu import (
+    Build,
+    Call,
+    Timing,
+    Together,
+    aligned_copy,
+    compile_nest,
+    interruptibly,
+    plain_nest,
+    retime,
+    sound_build,
+)
 from warploom.schedule.nest import Nest
 from warploom.schedule.search import Timed, program_arrays
 from warploom.tools.command.lines import Line
@@ -146,7 +157,7 @@ def _joined(line: Line, note: str) -> str:
 
 
 def _calls(program: Program, nests: Sequence[Nest], build: Build, data: Data) -> list[Call]:
-    arrays = program_arrays(program, data.inputs)
+    arrays = {name: aligned_copy(a) for name, a in program_arrays(program, data.inputs).items()}  # as they were in the search
     kernels = [compile_nest(nest, flags=build.flags) for nest in nests]
     return [kernel.call([arrays[b.name] for b in kernel.buffers], data.scalars) for kernel in kernels]
 

@@ -143,13 +143,13 @@ def test_everything_says_what_it_lacks(
     assert everything.main([]) == 3 and "no compilers (NVRTC, ptxas) are installed, and no build" in capsys.readouterr().err
     piece = everything.Piece
     show = (sys.executable, "-c", "import os; print('{\"case\": \"' + os.environ['WARPLOOM_PREBUILT'] + '\"}')")
-    monkeypatch.setattr(
-        everything, "pieces", lambda: [piece("tests", ("false",)), piece("calls/numpy", ("false",)), piece("a", show)]
-    )
-    (made := tmp_path / "inputs.zip").touch()
+    monkeypatch.setattr(everything, "pieces", lambda: [piece("a", show)])
+    monkeypatch.setattr(everything, "ROOT", tmp_path)
+    (made := tmp_path / "build" / "inputs.zip").parent.mkdir()
+    made.touch()
     monkeypatch.setattr(everything, "INPUTS", made)
     assert everything.main(["--out", str(tmp_path / "lines.jsonl")]) == 0
-    assert "the tests and the calls are left out" in capsys.readouterr().err
+    assert "no compilers: kernels are taken from build/inputs.zip" in capsys.readouterr().err
     assert [line["case"] for line in everything.read(tmp_path / "lines.jsonl")] == [str(made)]
 
 
@@ -178,8 +178,15 @@ def test_kernels_are_compiled_for_machines_without_compilers(
             compile_cuda(**other)
     monkeypatch.delenv("WARPLOOM_PREBUILT")
     assert inputs.main(words) == 0 and path.stat().st_size == length, "all of it is there already"
+    with monkeypatch.context() as changed:
+        changed.setattr(inputs, "state", lambda: "other code")
+        assert inputs.main(words) == 0, "all kernels are in the file, so that none is compiled"
+    assert path.stat().st_size > length, "the file says so"
+    assert inputs.main([*words, "--check"]) == 0
     assert inputs.main([*words[:3], "latencies/sh", *words[4:]]) == 1
-    assert "sm_90 latencies/shuffle_cycles: " in capsys.readouterr().out
+    assert "sm_90 latencies/shuffle_cycles: error[TOOL_MISSING]" in capsys.readouterr().out
+    assert inputs.main([*words[:3], "latencies/sh", *words[4:], "--check"]) == 1
+    assert "sm_90 latencies/shuffle_cycles: error[PREBUILT]: expected the ptx of a kernel for" in capsys.readouterr().out
     monkeypatch.setenv("WARPLOOM_PREBUILT", str(tmp_path / "other.zip"))
     for content in (None, b"PK no"):
         if content:

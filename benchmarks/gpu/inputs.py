@@ -30,6 +30,7 @@ from warploom.core import UserError
 from warploom.gpu import compile_cuda, cuda_source
 from warploom.gpu.prebuilt import alone, names, recorded
 from warploom.scan.emit.cub import cub_source
+from warploom.scan.emit.running import compiled_program
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "build" / "gpu-inputs.zip"
@@ -69,6 +70,7 @@ def _peers(case: str, arch: str) -> None:
 def _scan(loop: str, arch: str) -> None:
     made = scans.scan_of(loop)
     compile_cuda(made.source, arch)
+    compiled_program(made)  # for the dry run
     peers.compile_peer(cub_source(made.plain), arch)
 
 

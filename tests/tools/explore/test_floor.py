@@ -14,12 +14,13 @@ from warploom.kernels.tensors import tensor_kernel
 from warploom.schedule.backbone import cpu_tiles
 from warploom.schedule.cpu import Build, Timing, plain_nest
 from warploom.schedule.search import Implementation
+from warploom.schedule.targets import target
 from warploom.tools.command.usage import Stopwatch
 from warploom.tools.explore import floor, kernel
 from warploom.tools.explore.budget import OutOfTimeError, SearchEndedError
 from warploom.tools.explore.check import Checked
 from warploom.tools.explore.data import data_for
-from warploom.tools.explore.options import KernelOptions, machine_of
+from warploom.tools.explore.options import KernelOptions
 from warploom.tools.explore.result import Explored, code_text
 
 AXPY = tensor_kernel("axpy")
@@ -27,7 +28,7 @@ KERNEL = tensor_kernel("gesummv")
 SIZES = KERNEL.sizes_with({"n": 32})
 PROGRAM = KERNEL.program(SIZES, cpu_tiles)
 EXPLORED = Explored(PROGRAM, tuple(Implementation(None, plain_nest(s), "0" * 64, {"size(n)": "8"}, 0.5) for s in PROGRAM.stages))  # type: ignore[arg-type]
-OPTIONS = KernelOptions(target=machine_of("cpu", 1)[0], sizes=SIZES, threads=1)
+OPTIONS = KernelOptions(target=target("cpu"), sizes=SIZES, threads=1)
 DATA = data_for(PROGRAM, KERNEL, 0)
 
 

@@ -88,7 +88,7 @@ def state() -> str:
 
 
 def lacking(path: Path, todo: Sequence[tuple[str, str, Job]]) -> list[str]:
-    """What the file does not have; nothing is compiled."""
+    """The jobs of which the file lacks something, with what; nothing is compiled."""
     with alone(path):
         return _failed(todo, lambda arch, _, job: job(arch))
 

@@ -2,8 +2,8 @@
 
 `make gpu-inputs` or `python benchmarks/gpu/inputs.py [--arch sm_90 ...] [--out build/gpu-inputs.zip] [--check]`. Needs no GPU.
 `make gpu` takes the file where it lies in `build`. A file that is there already is added to: what is done is in the file, so
-that a second run goes on where the first one stopped; after a change of the code all is looked at again. About ten CPU minutes for
-the first architecture, mostly searches, and two megabytes for each. `--check` compiles nothing and says what the file lacks.
+that a second run goes on where the first one stopped; after a change of the code all is looked at again. About ten CPU minutes
+for the first architecture, mostly searches, and two megabytes for each. `--check` compiles nothing and says what the file lacks.
 """
 
 from __future__ import annotations

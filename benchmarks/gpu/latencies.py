@@ -98,7 +98,8 @@ def main() -> int:
     for name, source in sources().items():
         line: dict[str, object] = {"case": name, "arch": arch}
         if is_dry:
-            line["registers"] = compile_cuda(source, arch).registers
+            compiled = compile_cuda(source, arch)
+            line |= {"registers": compiled.registers, "local_bytes": compiled.local_bytes}
         elif name in CHAINS:
             line["cycles"] = round(measure(source, 32, arch) / STEPS, 1)
         else:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import importlib.util
+import json
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -29,11 +31,15 @@ def program(name: str) -> ModuleType:
     return module
 
 
-def test_every_microbenchmark_compiles_without_local_memory() -> None:
+def test_every_microbenchmark_compiles_without_local_memory(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     latencies = program("latencies")
-    sources = [latencies.chain_source(*parts) for parts in latencies.CHAINS.values()]
-    for source in (*sources, *map(latencies.rate_source, latencies.RATES.values())):
-        assert compile_cuda(source).local_bytes == 0
+    monkeypatch.setattr(sys, "argv", ["latencies.py", "--dry-run", "--json"])
+    assert latencies.main() == 0
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [line["case"] for line in lines] == [*latencies.CHAINS, *latencies.RATES]
+    assert all(line["local_bytes"] == 0 for line in lines)
 
 
 def test_the_stencils_have_all_their_cases() -> None:
@@ -194,6 +200,27 @@ def test_kernels_are_compiled_for_machines_without_compilers(
         with pytest.raises(UserError, match=r"expected a file of compiled kernels, got .*other\.zip") as caught:
             compile_cuda(source)
         assert "make gpu-inputs" in (caught.value.diagnostics[0].fix or "")
+
+
+def test_without_a_gpu_what_would_be_timed_is_compiled(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert program("schedule").main(["--dry-run", "--json", "matmul-256-256-32"]) == 0
+    assert program("libraries").main(["--dry-run", "--json", "aos-store-crc-3"]) == 0
+    monkeypatch.setattr(sys, "argv", ["shuffles.py", "--dry-run", "--json", "kernelgen/vecadd"])
+    assert program("shuffles").main() == 0
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert lines[0]["registers"][0] > 0 and lines[1]["registers"].keys() == {"kernel_ms", "baseline_ms"}
+    assert lines[2]["registers"].keys() == {"original", "all", "profitable"} and len(lines) == 3
+
+
+def test_the_kernels_of_every_piece_are_compiled_elsewhere() -> None:
+    everything, inputs = program("everything"), program("inputs")
+    names = {name for name, _ in inputs.jobs()}
+    whole = {name.partition("/")[0] for name in names} & {"tests", "calls", "latencies"}
+    pieces = {re.sub("^(memcheck|racecheck)/", "correct/", piece.name) for piece in everything.pieces()}
+    assert {name for name in pieces if name.partition("/")[0] not in whole} <= names
+    assert {"tests", "calls", "latencies"} == whole
 
 
 def test_kernels_are_compared_bit_by_bit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -348,11 +348,11 @@ class Arithmetic:
                 a, b, c = terms
                 if _is_zero(a) or _is_zero(b):
                     data.notes.add(REAL_SUMS)
-                    return beside_zero(data, product_of_zeros(values[0], values[1], kind), values[2], c, kind)
+                    return beside_zero(data, product_of_zeros(data, *values[:2], kind=kind), values[2], c, kind)
                 made = data.computed("*", [a, b], kind)
                 return beside_zero(data, values[2], made, made, kind) if _is_zero(c) else data.computed("+", [made, c], kind)
             if op == "*" and any(map(_is_zero, terms)):
-                known = product_of_zeros(*values, kind=kind)
+                known = product_of_zeros(data, *values, kind=kind)
                 return data.computed("*", terms, kind) if known is None else known
             if op == "+" and (_is_zero(terms[0]) or _is_zero(terms[1])):
                 data.notes.add(REAL_SUMS)

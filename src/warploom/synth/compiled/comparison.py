@@ -119,7 +119,6 @@ class Comparison:
         self.algebra = algebra
         self.types = {name: scalar_of(t) for name, t in types.items()}
         self.normaliser = Normaliser(algebra, types)
-        self._rounding: dict[Term, Term] = {}
         self._own: dict[DType, Normaliser] = {}
         self._strange = {k for k in ordered_kinds if not k.is_float and k is not algebra.dtype}
         self._clear: set[Term] = set()
@@ -455,9 +454,7 @@ class Comparison:
         for t in iterate_post(root, done):
             args = [done[a] for a in t.args]
             words = t.op.split(".")
-            if words[0] == "bits" and len(words) == 3 and BY_NAME[words[1]].is_float:
-                args = [self._rounded(t.args[0])]  # reals say nothing of the bits of a rounded number
-            elif words[0] in ("cast", "bits") and len(words) == 3:
+            if words[0] in ("cast", "bits") and len(words) == 3:
                 args = [self._sealed(args[0], BY_NAME[words[1]])]
                 if words[0] == "bits":
                     args = [self._own_form(args[0], BY_NAME[words[1]])]
@@ -479,21 +476,6 @@ class Comparison:
             elif self._is_computed_elsewhere(t, kinds):
                 args = self._operands(t, args, kinds)
             done[t] = t.rebuilt(args) if args and any(a is not b for a, b in zip(args, t.args, strict=True)) else t
-        return done[root]
-
-    def _rounded(self, root: Term) -> Term:
-        """What a float was computed from, as it was: no law but that operands of sums and products commute."""
-        done = self._rounding
-        for t in iterate_post(root, done):
-            args = [done[a] for a in t.args]
-            if t.op in ("+", "*"):
-                args.sort(key=lambda a: a.serial)
-            if t.op == "constant":
-                done[t] = _as_written(t)
-            elif t.op in _LEAVES or not args:
-                done[t] = t
-            else:
-                done[t] = apply(f"rounded {t.op}", *args)
         return done[root]
 
     def _is_computed_elsewhere(self, term: Term, kinds: Mapping[Term, DType]) -> bool:

@@ -7,9 +7,12 @@ from warploom.synth.compiled.data import Data, Value
 from warploom.terms import Term, constant
 
 
-def product_of_zeros(a: Value, b: Value, kind: DType) -> int | None:
-    """Bits of the product of two known numbers of which one is zero; None where one is not known."""
-    return (a ^ b) & _sign(kind) if isinstance(a, int) and isinstance(b, int) else None
+def product_of_zeros(data: Data, a: Value, b: Value, kind: DType) -> int | None:
+    """Bits of the product of two known numbers of which one is zero; None where one is not known, and so its sign."""
+    if isinstance(a, int) and isinstance(b, int):
+        return (a ^ b) & _sign(kind)
+    data.dropped_zero()
+    return None
 
 
 def beside_zero(data: Data, zero: Value | None, value: Value, term: Term, kind: DType) -> Value:

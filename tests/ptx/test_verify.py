@@ -1,8 +1,12 @@
 """Findings of the verifier, which has none for good files."""
 
+from collections import Counter
+
 import pytest
+from benchmarks.fuzz import assembler
 from tests.ptx.corpus import names, text
 
+from warploom.gpu import toolchain_available
 from warploom.ptx.syntax import parse
 from warploom.ptx.verify import WARNINGS, verify
 
@@ -146,6 +150,8 @@ def test_bad(body: str, expected: str) -> None:
         ("add.sat.u32 %r1, %r2, %r3;", "PTX_FORM: expected add with modifiers that it has in PTX, found add.sat.u32"),
         ("fence.async.shared::cta;", "PTX_FORM: expected fence with modifiers that it has in PTX, found fence.async.shared::cta"),
         ("fence.acq_rel;", "PTX_FORM: expected fence with modifiers that it has in PTX, found fence.acq_rel"),
+        ("cp.async::generic.wait_all;",
+         "PTX_FORM: expected cp with modifiers that it has in PTX, found cp.async::generic.wait_all"),
         ("bar 0;", "PTX_FORM: expected bar with modifiers that it has in PTX, found bar"),
         ("bar.arrive 1, 5;", "PTX_VALUE: expected a multiple of 32 threads in bar.arrive, found 5"),
         ("cp.async.shared.global [%r1], [%d1], 4;",
@@ -166,7 +172,8 @@ def test_bad(body: str, expected: str) -> None:
         ("neg.s32 _, %r1;", "PTX_OPERANDS: expected a register for the result of neg.s32, found _"),
         ("mov.u64 %d1, %tid.x;", "PTX_OPERANDS: expected a register or a number in mov.u64, found %tid.x"),
         ("mov.u64 %d1, {%r1, %r2};", "PTX_TYPE: expected a type of bits such as .b64 in a mov of parts, found .u64"),
-        ("ld.global.u32 %r1, [sh];", "PTX_SPACE: expected a variable in global memory in ld.global.u32, found sh in shared memory"),
+        ("ld.global.u32 %r1, [sh];",
+         "PTX_SPACE: expected a variable in global memory in ld.global.u32, found sh in shared memory"),
         ("ld.u64 %d1, [a];",
          "PTX_SPACE: expected a variable in global, shared or local memory in ld.u64, found a in param memory"),
         ("ld.global.u32 %r1, [0f3F800000];", "PTX_OPERANDS: expected an address in ld.global.u32, found [0f3F800000]"),
@@ -242,6 +249,17 @@ COMPILED_BY = ("nvrtc", "kernelgen", "cub", "triton", "numba", "llvm", "warploom
 def test_no_alarm_on_what_compilers_emit(compiler: str) -> None:
     for name in names(compiler):
         assert verify(parse(text(name), name)) == (), name
+
+
+def test_no_alarm_on_one_instruction_of_each_form() -> None:
+    assert {line: said for line in assembler.seeds() if (said := assembler.refused_here(line))} == {}
+
+
+@pytest.mark.skipif(not toolchain_available(), reason="needs the extra `cuda`")
+def test_changed_instructions_against_the_assembler() -> None:
+    endings: Counter[str] = Counter()
+    assert [assembler.check(case, endings) for case in range(3)] == ["", "", ""]
+    assert endings["refused, refused here"] > 8 * endings["refused, taken here"] > 0
 
 
 @pytest.mark.parametrize("name", ["kernelgen/jacobi/guarded", "kernelgen/whispering/grid-stride", "llvm/switch/90"])

@@ -214,7 +214,7 @@ cp.async.commit_group : -
 cp.async.wait_group : -
 cp.async.wait_all : -
 prefetch L1|L2 [global|local] : -
-prefetch L2::evict_last|L2::evict_normal global : -
+prefetch L2::evict_last|L2::evict_normal [global] : -
 prefetch tensormap [const|param|global] : -
 prefetchu L1 : -
 isspacep global|shared|shared::cta|shared::cluster|local|const|param|param::entry : -
@@ -236,7 +236,8 @@ cvt [rni|rzi|rmi|rpi sat] : f16.f16 bf16.bf16 f64.f64
 cvt [ftz sat] : f32.f16 f32.bf16 f64.f32
 cvt [sat] : f64.f16 f64.bf16
 cvt {RND} [ftz sat] : f16.f32 bf16.f32 f32.f64
-cvt {RND} [sat] : f16.f64 bf16.f64 f16.bf16 bf16.f16
+cvt {RND} [sat] : f16.f64 bf16.f64
+cvt [{RND} sat] : f16.bf16 bf16.f16 f32.bf16 f64.bf16
 cvt rn|rz [relu satfinite] : f16.f32 bf16.f32 f16x2.f32 bf16x2.f32 tf32.f32
 cvt rs [relu satfinite] : f16x2.f32 bf16x2.f32
 cvt rna [satfinite] : tf32.f32
@@ -344,5 +345,6 @@ def _forms_and_words(opcode: str, modifiers: tuple[str, ...], row: Row | None) -
     if row is None or row.name not in _BY_NAME or row.name == opcode:
         return _BY_NAME.get(opcode, ()), words
     for word in row.name.split(".")[1:]:
-        words.remove(word)
+        if word in words:  # else it is the beginning of a word such as `async::generic`
+            words.remove(word)
     return _BY_NAME[row.name], words

@@ -104,7 +104,7 @@ def _is_strange(line: str) -> bool:
 
 
 def refused_by_ptxas(lines: list[str]) -> dict[str, str]:
-    """What ptxas says of those that it refuses."""
+    """The words of ptxas on those instructions that it refuses."""
     said: dict[str, str] = {}
     left = list(lines)
     with tempfile.TemporaryDirectory() as folder:
@@ -123,7 +123,7 @@ def refused_by_ptxas(lines: list[str]) -> dict[str, str]:
 
 
 def refused_here(line: str) -> str:
-    """What `ptx check` says of an instruction; empty: nothing."""
+    """The words of `ptx check` on an instruction; empty: none."""
     try:
         found = [d for d in verify(parse(f"{HEAD}{line};{TAIL}", "k.ptx")) if d.code not in WARNINGS]
     except UserError as error:

@@ -1,8 +1,12 @@
 """Findings of the verifier, which has none for good files."""
 
+from collections import Counter
+
 import pytest
+from benchmarks.fuzz import assembler
 from tests.ptx.corpus import names, text
 
+from warploom.gpu import toolchain_available
 from warploom.ptx.syntax import parse
 from warploom.ptx.verify import WARNINGS, verify
 
@@ -63,6 +67,28 @@ GOOD = (
     "bar.sync 0;",
     "bar.red.popc.u32 %r1, 0, !%p1;",
     "atom.shared.add.f32 %f1, [sh], %f2;",
+    "atom.global.gpu.acq_rel.add.f32 _, [%d1], %f2;",
+    "atom.global.v2.f32.add {%f1, %f2}, [%d1], {%f1, %f2};",
+    "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%r1], %r2, [%r3];",
+    "st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r1], %r2, [%r3];",
+    "ld.global.L1::evict_last.L2::cache_hint.v4.b32 {%r1, %r2, %r3, %r4}, [%d1], %d2;",
+    "ld.global.nc.L1::no_allocate.L2::128B.v2.f32 {%f1, %f2}, [%d1];",
+    "cp.async.cg.shared.global.L2::128B [%r1], [%d1], 0x10, 0x10;",
+    "cvt.rn.ftz.f32.s32 %f1, %r2;",
+    "cvt.rn.satfinite.e4m3x2.f32 %h1, %f1, %f2;",
+    "cvt.rzi.u64.f32 %d1, %d2;",
+    "fence.proxy.async.shared::cta;",
+    "fence.mbarrier_init.release.cluster;",
+    "add.f32 %f1, %f2, 1.5;",
+    "selp.b32 %r1, 0f3F800000, 5, %p1;",
+    "mov.b64 %d1, {%r1, %tid.x};",
+    "add.u32 %r1, %r2, sh+4;",
+    "mov.u64 %d1, a;",
+    "bar.red.or.pred %p1, 0, 64, !%p2;",
+    "setp.lt.and.s32 %p1|%p2, %r1, %r2, !%p3;",
+    "lop3.or.b32 %r1|%p1, %r2, %r3, %r4, 150, %p2;",
+    "set.lt.u32.f16x2 %r1, %hx1, %r2;",
+    "mbarrier.arrive.expect_tx.shared.b64 _, [sh], 5;",
 )
 
 
@@ -124,6 +150,8 @@ def test_bad(body: str, expected: str) -> None:
         ("add.sat.u32 %r1, %r2, %r3;", "PTX_FORM: expected add with modifiers that it has in PTX, found add.sat.u32"),
         ("fence.async.shared::cta;", "PTX_FORM: expected fence with modifiers that it has in PTX, found fence.async.shared::cta"),
         ("fence.acq_rel;", "PTX_FORM: expected fence with modifiers that it has in PTX, found fence.acq_rel"),
+        ("cp.async::generic.wait_all;",
+         "PTX_FORM: expected cp with modifiers that it has in PTX, found cp.async::generic.wait_all"),
         ("bar 0;", "PTX_FORM: expected bar with modifiers that it has in PTX, found bar"),
         ("bar.arrive 1, 5;", "PTX_VALUE: expected a multiple of 32 threads in bar.arrive, found 5"),
         ("cp.async.shared.global [%r1], [%d1], 4;",
@@ -144,7 +172,8 @@ def test_bad(body: str, expected: str) -> None:
         ("neg.s32 _, %r1;", "PTX_OPERANDS: expected a register for the result of neg.s32, found _"),
         ("mov.u64 %d1, %tid.x;", "PTX_OPERANDS: expected a register or a number in mov.u64, found %tid.x"),
         ("mov.u64 %d1, {%r1, %r2};", "PTX_TYPE: expected a type of bits such as .b64 in a mov of parts, found .u64"),
-        ("ld.global.u32 %r1, [sh];", "PTX_SPACE: expected a variable in global memory in ld.global.u32, found sh in shared memory"),
+        ("ld.global.u32 %r1, [sh];",
+         "PTX_SPACE: expected a variable in global memory in ld.global.u32, found sh in shared memory"),
         ("ld.u64 %d1, [a];",
          "PTX_SPACE: expected a variable in global, shared or local memory in ld.u64, found a in param memory"),
         ("ld.global.u32 %r1, [0f3F800000];", "PTX_OPERANDS: expected an address in ld.global.u32, found [0f3F800000]"),
@@ -220,6 +249,17 @@ COMPILED_BY = ("nvrtc", "kernelgen", "cub", "triton", "numba", "llvm", "warploom
 def test_no_alarm_on_what_compilers_emit(compiler: str) -> None:
     for name in names(compiler):
         assert verify(parse(text(name), name)) == (), name
+
+
+def test_no_alarm_on_one_instruction_of_each_form() -> None:
+    assert {line: said for line in assembler.seeds() if (said := assembler.refused_here(line))} == {}
+
+
+@pytest.mark.skipif(not toolchain_available(), reason="needs the extra `cuda`")
+def test_changed_instructions_against_the_assembler() -> None:
+    endings: Counter[str] = Counter()
+    assert [assembler.check(case, endings) for case in range(3)] == ["", "", ""]
+    assert endings["refused, refused here"] > 8 * endings["refused, taken here"] > 0
 
 
 @pytest.mark.parametrize("name", ["kernelgen/jacobi/guarded", "kernelgen/whispering/grid-stride", "llvm/switch/90"])

@@ -27,7 +27,6 @@ from warploom.ptx.syntax import (
     Operand,
     Pair,
     Source,
-    Sum,
     Vector,
     operand_text,
 )
@@ -290,7 +289,7 @@ class _Checker:
                 message = f"expected a constant of type .{expected} in {instruction.name}, found {operand_text(part)}"
                 self.say("PTX_VALUE", message, index, "Write floats as 0f3F800000 or 1.0, integers without a point.")
             elif (isinstance(part, Negation) and expected not in ("", "pred")) or (
-                isinstance(part, Name | Sum) and not self.is_readable(instruction, operand_names(part), expected)
+                isinstance(part, Name) and not self.is_readable(instruction, operand_names(part), expected)
             ):
                 message = f"expected a register or a number in {instruction.name}, found {operand_text(part)}"
                 self.say("PTX_OPERANDS", message, index, "Move it into a register first.")

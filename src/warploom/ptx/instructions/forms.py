@@ -170,6 +170,9 @@ atom min|max [{SEM} {SCOPE} {SPACE} L2::cache_hint] : u32 s32 u64 s64
 atom add noftz [{SEM} {SCOPE} {SPACE} L2::cache_hint] : f16 f16x2 bf16 bf16x2
 atom add v2|v4|v8 [{SEM} {SCOPE} global L2::cache_hint] : f32
 atom add|min|max noftz v2|v4|v8 [{SEM} {SCOPE} global L2::cache_hint] : f16 f16x2 bf16 bf16x2
+st.async [*] : *
+st.bulk [*] : *
+red.async [*] : *
 red and|or|xor [relaxed|release {SCOPE} {SPACE} L2::cache_hint] : b32 b64
 red add [relaxed|release {SCOPE} {SPACE} L2::cache_hint] : u32 s32 u64 f32 f64
 red inc|dec [relaxed|release {SCOPE} {SPACE} L2::cache_hint] : u32
@@ -178,6 +181,7 @@ red add noftz [relaxed|release {SCOPE} {SPACE} L2::cache_hint] : f16 f16x2 bf16 
 red add v2|v4|v8 [relaxed|release {SCOPE} global L2::cache_hint] : f32
 red add|min|max noftz v2|v4|v8 [relaxed|release {SCOPE} global L2::cache_hint] : f16 f16x2 bf16 bf16x2
 ldmatrix sync aligned m8n8 x1|x2|x4 [trans shared|shared::cta] : b16
+ldmatrix sync aligned m16n16|m8n16 [*] : *
 shfl up|down|bfly|idx [sync] : b32
 vote all|any|uni [sync] : pred
 vote ballot [sync] : b32
@@ -210,7 +214,7 @@ cp.async.commit_group : -
 cp.async.wait_group : -
 cp.async.wait_all : -
 prefetch L1|L2 [global|local] : -
-prefetch L2::evict_last|L2::evict_normal global : -
+prefetch L2::evict_last|L2::evict_normal [global] : -
 prefetch tensormap [const|param|global] : -
 prefetchu L1 : -
 isspacep global|shared|shared::cta|shared::cluster|local|const|param|param::entry : -
@@ -225,13 +229,15 @@ movmatrix sync aligned [*] : *
 cvt [sat] : {I}.{I}
 cvt rni|rzi|rmi|rpi [ftz sat] : {I}.f32
 cvt rni|rzi|rmi|rpi [sat] : {I}.f16|bf16|f64
-cvt {RND} [sat] : f16|bf16|f32|f64.{I}
+cvt {RND} [ftz sat] : f32.{I}
+cvt {RND} [sat] : f16|bf16|f64.{I}
 cvt [rni|rzi|rmi|rpi ftz sat] : f32.f32
 cvt [rni|rzi|rmi|rpi sat] : f16.f16 bf16.bf16 f64.f64
 cvt [ftz sat] : f32.f16 f32.bf16 f64.f32
 cvt [sat] : f64.f16 f64.bf16
 cvt {RND} [ftz sat] : f16.f32 bf16.f32 f32.f64
-cvt {RND} [sat] : f16.f64 bf16.f64 f16.bf16 bf16.f16
+cvt {RND} [sat] : f16.f64 bf16.f64
+cvt [{RND} sat] : f16.bf16 bf16.f16 f32.bf16 f64.bf16
 cvt rn|rz [relu satfinite] : f16.f32 bf16.f32 f16x2.f32 bf16x2.f32 tf32.f32
 cvt rs [relu satfinite] : f16x2.f32 bf16x2.f32
 cvt rna [satfinite] : tf32.f32
@@ -339,5 +345,6 @@ def _forms_and_words(opcode: str, modifiers: tuple[str, ...], row: Row | None) -
     if row is None or row.name not in _BY_NAME or row.name == opcode:
         return _BY_NAME.get(opcode, ()), words
     for word in row.name.split(".")[1:]:
-        words.remove(word)
+        if word in words:  # else it is the beginning of a word such as `async::generic`
+            words.remove(word)
     return _BY_NAME[row.name], words

@@ -202,9 +202,7 @@ class Comparison:
                 expected, found = self._wanted(element, pair.want, pair.left), self._text(pair.left, pair.want)
                 if element.line is None:
                     found += " (its content before: nothing is stored here)"
-                told = Difference(
-                    element.array, element.index, expected, found, element.line, telling.numbers, telling.deciding
-                )
+                told = Difference(element.array, element.index, expected, found, element.line, telling.numbers, telling.deciding)
                 if settled == "different":
                     return Outcome("different", told, operators)
                 open_element = open_element or told
@@ -280,9 +278,7 @@ class Comparison:
         equal = equal_sums([(p.left, p.right) for p in pairs], self.normaliser)
         return [pair for pair, same in zip(pairs, equal, strict=True) if not same]
 
-    def _same(
-        self, pair: _Pair, kinds: Mapping[Term, DType]
-    ) -> tuple[Literal["equal", "different", "open"], Telling]:
+    def _same(self, pair: _Pair, kinds: Mapping[Term, DType]) -> tuple[Literal["equal", "different", "open"], Telling]:
         lanes = pair.element.dtype.lanes
         outcome: Literal["equal", "open"] = "equal"
         for k in range(lanes):

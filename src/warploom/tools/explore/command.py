@@ -51,13 +51,13 @@ STRATEGIES = ("refine", "mcts", "uct", "best-first")
     "--budget",
     metavar="TIME",
     callback=duration,
-    help="Limit on the wall time of search and check together; default: 60s. The proof: --proof-budget.",
+    help="Limit on the wall time of search, check and proof together; default: 60s.",
 )
 @click.option(
     "--proof-budget",
     metavar="TIME",
     callback=duration,
-    help="CPU time that the proof of a CUDA kernel may take beyond --budget, at most; default: 30s.",
+    help="CPU time that the proof of a CUDA kernel may take beyond --budget; default: none, but 30s with --nodes alone.",
 )
 @limited_memory
 @click.option("--nodes", type=click.IntRange(min=1), help="Stop after this many candidates (a repeatable budget).")
@@ -184,7 +184,7 @@ def explore(
         # Imported here: no other command needs them.
         from warploom.schedule.choices import Features
         from warploom.tools.explore.kernel import explore_tensor
-        from warploom.tools.explore.options import PROVED_S, KernelOptions, machine_of, sizes_of
+        from warploom.tools.explore.options import KernelOptions, machine_of, sizes_of
         from warploom.tools.explore.package import check_known
 
         if is_package and machine == "cpu":
@@ -206,7 +206,7 @@ def explore(
             run_time=asked_for.run_time,
             threads=threads_used,
             budget_s=budget,
-            proof_budget_s=PROVED_S if proof_budget is None else proof_budget,
+            proof_budget_s=proof_budget,
             nodes=nodes,
             seed=seed,
             strategy=cast("StrategyName | None", strategy),

@@ -13,7 +13,8 @@ from math import inf
 from types import FrameType
 from typing import Protocol
 
-from warploom.core.limits import TICK_S, cpu_seconds, is_lost
+from warploom.core.limits import TICK_S, LimitReachedError, cpu_seconds, is_lost
+from warploom.solve import BUDGET_SPENT
 from warploom.solve.jit import compiled_seconds
 
 CHECK_SHARE = {"cpu": 0.08, "cuda": 0.5}
@@ -63,6 +64,13 @@ class WallBudget:
 
 class OutOfTimeError(BaseException):
     """Like an interruption: no handler of errors may take it for one."""
+
+
+class WallSpentError(LimitReachedError):
+    """The wall seconds of a budget are spent: what keeps its best as the command's limit is reached keeps it."""
+
+    def __init__(self) -> None:
+        super().__init__(f"{BUDGET_SPENT}wall seconds")
 
 
 class SearchEndedError(KeyboardInterrupt):

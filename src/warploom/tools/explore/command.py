@@ -132,6 +132,11 @@ def explore(
     source = click.get_current_context().get_parameter_source("machine")
     is_target_given = source is not click.core.ParameterSource.DEFAULT
 
+    # Imported here, and not by other commands: half of the package, before the clocks of the command start.
+    from warploom.schedule.choices import Features
+    from warploom.tools.explore.kernel import explore_tensor
+    from warploom.tools.explore.options import KernelOptions, machine_of, sizes_of
+    from warploom.tools.explore.package import check_known
     from warploom.tools.explore.run_time import asked_sizes
 
     def work(stopwatch: Stopwatch, progress: Progress) -> Outcome:
@@ -181,12 +186,6 @@ def explore(
             from warploom.tools.explore.running import explore_running
 
             return explore_running(kernel, found.recurrence, machine, named, place, stopwatch, progress)
-        # Imported here: no other command needs them.
-        from warploom.schedule.choices import Features
-        from warploom.tools.explore.kernel import explore_tensor
-        from warploom.tools.explore.options import KernelOptions, machine_of, sizes_of
-        from warploom.tools.explore.package import check_known
-
         if is_package and machine == "cpu":
             check_known(asked_for.run_time)
         sizes_of(found, named, asked_for.run_time)  # before the machine is measured, which takes seconds

@@ -9,14 +9,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from warploom.schedule.search import Exploration, Implementation
 from warploom.solve.space import Candidate
 from warploom.tools.explore.budget import WallBudget
 from warploom.tools.explore.check import Checked
 
-Stages = tuple[Exploration[Candidate], ...]
-Check = Callable[[int, Sequence[Implementation[Candidate]]], Checked]
+Stages: TypeAlias = tuple[Exploration[Candidate], ...]
+Check: TypeAlias = Callable[[int, Sequence[Implementation[Candidate]]], Checked]
 """Checks and proves the implementations of the program of so many parts, within the budget."""
 
 _LONGER = 1.25

@@ -61,6 +61,8 @@ class Explored(Result):
     def _said(self) -> Iterator[str]:
         if self.time_is:
             yield f"{self.line['time_ms']} ms {self.time_is}{' of the plain loop' if self.line.get('kind') == 'plain' else ''}"
+        if self.line.get("kind") == "plain" and "note" in self.line:
+            yield str(self.line["note"])
         if self.line.get("kept") is False:
             yield f"not kept: {self.line['not_kept']}"
 

@@ -41,6 +41,7 @@ STRATEGIES = ("refine", "mcts", "uct", "best-first")
 )
 @click.option(
     "--target",
+    "--arch",
     "machine",
     default="cpu",
     show_default=True,
@@ -245,10 +246,32 @@ def _summary(line: Line) -> Iterator[str]:
         terms = sorted(cast("dict[str, float]", line["terms_ms"]).items(), key=lambda term: -term[1])
         yield "  " + ", ".join(f"{name}={written(value)}" for name, value in cast("dict[str, object]", line["decisions"]).items())
         yield f"  {line['binds']} binds; all bounds in ms: {', '.join(f'{name} {ms:.4g}' for name, ms in terms)}"
+    yield from _judged(line)
     if "nodes" in line:
         yield f"  {line['nodes']} nodes, {line['pruned']} pruned, {line['dead_ends']} dead ends"
     if "note" in line:
         yield f"  note: {line['note']}"
+
+
+def _judged(line: Line) -> Iterator[str]:
+    """The class of sizes, where results were compared, and what is proved of them."""
+    for name, told in cast("dict[str, dict[str, object]]", line.get("run_time", {})).items():
+        multiple = f"every multiple of {told['multiple_of']}" if told["multiple_of"] != 1 else "every value"
+        up_to = f" up to {told['up_to']}" if "up_to" in told else ""
+        tested = f"; tested at {', '.join(map(str, cast('list[int]', told['tested'])))}" if "tested" in told else ""
+        yield f"  {name}: {multiple}{up_to}{tested}"
+    if "cases" in line:
+        at = f" at {_sizes(line['tested_at'])}" if "tested_at" in line else ""
+        yield f"  {line['cases']} elements compared with the function{at}"
+    if "proved_at" in line:
+        reason = cast("Line", line["proof"]).get("reason", "")
+        yield f"  proved at {_sizes(line['proved_at'])}, not at the sizes asked for: {reason}"
+    elif "proof_reason" in line:
+        yield f"  not proved: {line['proof_reason']}"
+
+
+def _sizes(sizes: object) -> str:
+    return ", ".join(f"{name}={n}" for name, n in cast("dict[str, int]", sizes).items())
 
 
 def _how(line: Line) -> str:

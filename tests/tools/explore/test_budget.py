@@ -285,6 +285,23 @@ def test_a_part_of_the_wall_seconds_that_are_left(clock: Clock) -> None:
         threading.Event().wait(30)
 
 
+@pytest.mark.parametrize("target", ["cpu", "sm_90"])
+def test_an_interruption_before_the_line_keeps_what_was_found(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    judged_line, asked = explore_kernel.judged_line, list[Checked]()
+
+    def interrupted(case: str, results: Checked, *rest: Any) -> Any:
+        asked.append(results)
+        if len(asked) == 1:
+            raise KeyboardInterrupt
+        return judged_line(case, results, *rest)
+
+    monkeypatch.setattr(explore_kernel, "judged_line", interrupted)
+    monkeypatch.setattr(explore_kernel, "checked", lambda *_: Checked("tested", 7))
+    options = KernelOptions(target=TARGETS[target], sizes={"n": 40}, nodes=20)
+    line = explore_tensor("axpy", tensor_kernel("axpy"), options, Stopwatch(), lambda _: None).line
+    assert (line["status"], line["verdict"], line["ended"]) == ("solved", "tested", "interrupted") and line["decisions"]
+
+
 def test_an_interruption_before_the_page_keeps_the_line(monkeypatch: pytest.MonkeyPatch) -> None:
     from warploom.tools.explore import result as explore_result
 

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
@@ -210,6 +212,34 @@ def test_a_small_size_is_proved_where_the_one_asked_for_takes_too_much(
     program = kernel.program(sizes, cuda_tiles)
     found = proof_of(kernel, sizes, program, [implementation("axpy", 0)], target("sm_90"), limit=limit)
     assert found.verdict == "proved" and found.sizes != sizes and told in found.reason
+
+
+@needs_compiler
+def test_no_small_size_is_begun_where_the_whole_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ends(*_: object) -> Proof:
+        raise OutOfTimeError
+
+    monkeypatch.setattr(proof_module, "prove_kernels", ends)
+    monkeypatch.setattr(proof_module, "prove_nests", lambda *_: Proof("proved"))
+    kernel, sizes = tensor_kernel("axpy"), {"n": 1 << 20}
+    asked = (kernel, sizes, kernel.program(sizes, cuda_tiles), [implementation("axpy", 0)], target("sm_90"))
+    assert proof_of(*asked, limit=WallLimit(600.0)).verdict == "proved"
+    with pytest.raises(OutOfTimeError):
+        proof_of(*asked, limit=_Spent())
+
+
+class _Spent(WallLimit):
+    """A time that is over, though no signal says so."""
+
+    def __init__(self) -> None:
+        super().__init__(0.0)
+
+    @contextmanager
+    def watched(self) -> Generator[None]:
+        yield
+
+    def part(self, share: float) -> WallLimit:
+        return self
 
 
 @needs_compiler

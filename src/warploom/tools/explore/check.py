@@ -123,7 +123,7 @@ def checked(
     if options.target.kind == "cpu" or found.verdict == "refuted" or not toolchain_available():
         return found
     progress("proving the kernels")
-    limit, effort = proof_limit(options, limit_s - time.monotonic() + began)
+    limit, effort = proof_limit(options, max(0.0, limit_s - time.monotonic() + began))
     proof = proved(function, sizes, program, implementations, options.target, limit, effort, progress)
     if found.verdict == "unchecked" and is_late and limit.left_s > 0:
         progress("checking the results, in what is left of the proof's time")
@@ -290,6 +290,7 @@ def at_several(
     text, total = printed(nests), Checked("tested", 0)
     said = program if whole is None else whole
     done: list[tuple[Mapping[str, int], Program, Sequence[Nest], Content]] = []
+    is_late = False
     wanted = [*tried(nests)]
     for chosen in wanted:
         at, others = at_values(program, nests, chosen)
@@ -303,6 +304,7 @@ def at_several(
         except OutOfTimeError:
             if [values for values, *_ in done[:2]] != wanted[:2]:
                 raise
+            is_late = True
             break
         if found.verdict != "tested":
             return replace(found, reason=f"at {_named(chosen)}: {found.reason}")
@@ -310,7 +312,7 @@ def at_several(
         total = total.beside(found)
     if not done:
         return Checked("unchecked", 0, "every size is too large to test")
-    for n, (chosen, at, others, first) in enumerate(done):
+    for n, (chosen, at, others, first) in enumerate([] if is_late else done):
         effort = _interpreting(at, 1, n) if is_interpreted else Effort(FURTHER_S / len(done))
         total = _on_further(total, function, at_sizes(said, chosen), at, others, seed, run, first=first, effort=effort)
         if total.verdict != "tested":

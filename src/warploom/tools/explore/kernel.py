@@ -114,9 +114,14 @@ def _searched(case: str, function: Function, options: KernelOptions, stopwatch: 
             raise
         without = _Without(error.diagnostics[0].message, is_early=False)
     parts = _Parts(parting, searched, judging)
-    outcome = _outcome(
-        case, parts, options, found, data, tuple(seen), stopwatch, progress, budget, without if is_floored else None
-    )
+    told_of = (data, tuple(seen), stopwatch, progress, budget, without if is_floored else None)
+    try:
+        outcome = _outcome(case, parts, options, found, *told_of)
+    except KeyboardInterrupt:  # where neither the check nor the proof ran
+        if found is None:
+            raise
+        found = replace(found, reason=INTERRUPTION)
+        outcome = _outcome(case, parts, options, found, *told_of)
     return replace(outcome, messages=(*rendered(found.damage if found is not None else ()), *outcome.messages))
 
 

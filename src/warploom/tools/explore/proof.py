@@ -137,6 +137,8 @@ class _Clock:
             with self._limit.part(_AT_SIZE_ASKED).watched():
                 return _followed(prove)
         except OutOfTimeError:
+            if self._limit.left_s <= 0:  # that of the whole proof
+                raise
             return Proof("unchecked", reason=f"{LATE}; {MORE_TIME}")
         except MemoryError:
             return Proof("unchecked", reason="the proof needs more memory than there is")

@@ -262,7 +262,7 @@ def test_waiting_is_no_part_of_the_budget_of_a_proof(clock: Clock, monkeypatch: 
 def test_a_proof_has_what_the_budget_leaves_unless_somebody_says(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(explore_budget, "cpu_seconds", lambda: 50.0)
 
-    def limit(left_s: float = 12.0, **options: Any) -> tuple[type, float, float]:
+    def limit(left_s: float = 12.0, **options: Any) -> tuple[Any, Any, float]:
         found, effort = proof_limit(KernelOptions(target=TARGETS["sm_90"], **options), left_s)
         return type(found), pytest.approx(found.left_s), effort
 

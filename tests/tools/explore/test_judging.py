@@ -127,11 +127,11 @@ def test_a_search_is_asked_in_its_middle_and_goes_on(clock: Clock) -> None:
         return 5.0 if len(told) < 5 else 0.0
 
     class Slow(KernelModel[Any]):
-        def bound(self, step: Any) -> Any:
+        def bound(self, candidate: Any) -> Any:
             clock.now += 0.1
-            return super().bound(step)
+            return super().bound(candidate)
 
     options = Options(strategy=Refine(patience=None, first_dives=1), budget_s=1.0, more=more, finalists=0)
-    found = explore_kernel(Slow(FakeSpace(), FakeBound()), "fake", None, options)
+    found = explore_kernel(Slow(cast(Any, FakeSpace()), FakeBound()), "fake", None, options)
     assert found.reason == "budget: wall seconds" and len(told) == 5 and told[0][0] is None and told[-1][0] is not None
     assert [nodes for _, nodes in told] == sorted({nodes for _, nodes in told}) and found.nodes == told[-1][1]

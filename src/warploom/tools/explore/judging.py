@@ -99,6 +99,6 @@ def _ms(stages: Stages) -> float:
 
 
 def _rank(results: Checked) -> tuple[bool, bool]:
-    """What is known of results, more of it greater."""
+    """How much is known of results; more of it is greater."""
     is_proved = results.proof is not None and results.proof.verdict == "proved"
     return results.verdict == "tested" or (results.has_no_size and is_proved), is_proved

@@ -151,7 +151,7 @@ class _Parts:
 
     @property
     def number(self) -> int:
-        """Of parts, of the fastest program."""
+        """Number of parts of the fastest program."""
         return next(iter(self.parting.variants)) if self.searched is None else self.searched.parts
 
     @property

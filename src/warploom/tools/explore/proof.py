@@ -22,7 +22,8 @@ from warploom.synth.compiled import ArrayArgument, Axes, CompiledProof, ScalarAr
 from warploom.terms import algebra_for
 from warploom.tools.command.lines import Line
 from warploom.tools.command.messages import one_line
-from warploom.tools.explore.budget import CpuBudget, OutOfTimeError
+from warploom.tools.command.outcome import Progress, nothing_said
+from warploom.tools.explore.budget import CpuBudget, Limit, OutOfTimeError
 from warploom.tools.explore.code import arch_of
 from warploom.tools.explore.every_block import prove_blocks
 from warploom.tools.explore.every_length import prove_lengths
@@ -43,6 +44,8 @@ _STEPS_OF_CLASS = 4
 """The same, for each part of the launches of every size."""
 _AT_SIZE_ASKED = 0.75
 """Share of the time after which the size asked for is given up, so that a small one can be proved in the rest."""
+LATE = "budget: the proof did not end within it"
+MORE_TIME = "a longer --budget, or some --proof-budget beside it, gives it more"
 _ROUNDS_RUN = 7
 """Rounds of a long loop that are run, where those that run alike are left out."""
 _OF_MAXIMA = 4
@@ -80,6 +83,7 @@ class Proof:
     """Proved for every value of the size that is known at run time."""
     small: Program | None = None
     """The program that was proved, where it is at other sizes than those asked for."""
+    is_interrupted: bool = False
 
     @property
     def line(self) -> Line:
@@ -97,15 +101,17 @@ def proof_of(
     implementations: Sequence[Implementation[Candidate]],
     target: Target,
     effort: float = 1.0,
-    limit_s: float = inf,
+    limit: Limit | None = None,
+    progress: Progress = nothing_said,
 ) -> Proof:
     """The proof at the size asked for, else at a small one with the reason why not there. UserError: TOOL_MISSING.
 
-    effort: how much larger than usual a block may be that is proved at the size asked for. limit_s: the CPU seconds of all that,
-    which the caller holds; a part of it is kept for the small size.
+    effort: how much larger than usual a block may be that is proved at the size asked for. limit: the time of all that, which the
+    caller holds; a part of it is kept for the small size. None: none.
     """
+    clock = _Clock(CpuBudget(inf) if limit is None else limit, progress)
     with without_collection():
-        found = _proof_of(function, sizes, program, implementations, target, effort, _Clock(limit_s))
+        found = _proof_of(function, sizes, program, implementations, target, effort, clock)
     if not isinstance(function, InParts) or found.verdict != "proved":
         return found
     if why := function.unlike(sizes, program) or function.unlike(found.sizes, found.small or program):
@@ -116,16 +122,24 @@ def proof_of(
 class _Clock:
     """The time that is left."""
 
-    def __init__(self, limit_s: float) -> None:
-        self._budget = CpuBudget(limit_s)
+    def __init__(self, limit: Limit, progress: Progress) -> None:
+        self._limit, self._progress = limit, progress
 
-    def followed(self, prove: Callable[[], Proof]) -> Proof:
+    def tell(self, at: str) -> None:
+        """At which sizes is proved now, and for how long at most."""
+        left_s = self._limit.left_s
+        self._progress(f"proving the kernels {at}" + ("" if left_s == inf else f", for at most {max(0.0, left_s):.0f} s"))
+
+    def followed(self, prove: Callable[[], Proof], at: str = "at the size asked for") -> Proof:
         """The proof at the size asked for, or of its class, given up in time for a small one."""
+        self.tell(at)
         try:
-            with CpuBudget(_AT_SIZE_ASKED * self._budget.left_s).watched():
+            with self._limit.part(_AT_SIZE_ASKED).watched():
                 return _followed(prove)
         except OutOfTimeError:
-            return Proof("unchecked", reason="budget: the proof did not end within it; a longer --proof-budget lets it go on")
+            if self._limit.left_s <= 0:  # that of the whole proof
+                raise
+            return Proof("unchecked", reason=f"{LATE}; {MORE_TIME}")
         except MemoryError:
             return Proof("unchecked", reason="the proof needs more memory than there is")
 
@@ -145,7 +159,9 @@ def _proof_of(
     if names:
         axes = [parallel_threads(stage, i.nest) for stage, i in zip(program.stages, implementations, strict=True)]
         most = int(_STEPS_OF_CLASS * MOST_OF_BLOCK * max(1.0, effort))
-        every = clock.followed(lambda: prove_kernels(program.stages, kernels, sizes, most, axes, every=True))
+        every = clock.followed(
+            lambda: prove_kernels(program.stages, kernels, sizes, most, axes, every=True), f"for every {names}"
+        )
         if every.verdict == "proved":
             return replace(every, is_of_class=True, seconds=time.process_time() - started)
         one = _of_one_size(function, sizes, program, implementations, kernels, target, effort, clock)
@@ -177,6 +193,7 @@ def _of_one_size(
             told = f"a block does about {least} operations before its rounds repeat: too many to prove in time"
             found = Proof("unchecked", reason=told)
     if found.verdict == "unchecked":
+        clock.tell("at a small size")
         small = _followed(lambda: _at_small_sizes(function, sizes, program, implementations, target))
         is_less = small.verdict == "proved" and dict(small.sizes) != dict(sizes)
         both = f"{small.reason}; at the size asked for: {found.reason}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -147,9 +147,13 @@ def family_of(text: str) -> TunableSketch:
 def families_of(path: str) -> dict[str, TunableSketch]:
     """The families and sketches of a file, by the names of their variables and by their own."""
     try:
-        variables = load_variables(path)
+        return families_among(load_variables(path))
     except UserError:
         return {}  # a file of tensor functions reports its own errors
+
+
+def families_among(variables: Mapping[str, object]) -> dict[str, TunableSketch]:
+    """The same of the variables of a file."""
     found: dict[str, TunableSketch] = {}
     for variable, value in variables.items():
         match value:

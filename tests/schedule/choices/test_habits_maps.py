@@ -56,7 +56,7 @@ def sectors_are_full(nest: Nest, results: int) -> bool:
 
 
 def share_of_memory(nest: Nest, number_of_bytes: int) -> float:
-    """Of what streaming kernels reach."""
+    """Share of the bandwidth that streaming kernels reach."""
     found = modelled(nest, SM_90)
     needed_ns = number_of_bytes / (STREAMED * SM_90.rates.bandwidth_bytes_per_ns)
     return needed_ns / (found.time_ms * 1e6 - found.launch_ns)

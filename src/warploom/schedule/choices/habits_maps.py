@@ -123,6 +123,8 @@ class Maps:
         threads = [[self._threads(o, across), self._threads(o, fastest)] for o in before]
         threads += [[self._threads(o, fastest), self._threads(o, across)] for o in after]
         for along in zip(*threads, strict=True):
+            own = [s for s, o in zip(along, (*before, *after), strict=True) if o.temporary is None]
+            yield from mapped_alike(s for s in own if s is not None)
             yield from mapped_alike(s for s in along if s is not None)
         for inner, outer in threads:
             if inner is not None and outer is not None:

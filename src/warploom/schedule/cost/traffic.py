@@ -75,8 +75,10 @@ def traffic_of(nest: Nest, threads: Threads, near_bytes: float, far_bytes: float
             if is_near:
                 continue
             inner = [x for x in alike.around if x.kind is not Kind.BLOCK]
-            wave = distinct(alike.offset, (*_first(blocks, at_once), *inner), alike.element_bytes, alike.constants)
-            again = wave * max(1.0, count / max(1, at_once)) if touched > far_bytes * KEPT else touched
+            together = _first(blocks, at_once)
+            wave = distinct(alike.offset, (*together, *inner), alike.element_bytes, alike.constants)
+            waves = count / math.prod(x.size for x in together)
+            again = wave * waves if touched > far_bytes * KEPT else touched
             needed = max(touched, min(again, moved * count))
             whole[number] = max(whole.get(number, 0.0), needed)
     return Traffic(read, written, sum(whole.values()), is_near, asked, different)

@@ -38,7 +38,7 @@ from warploom.tools.explore.parting import parting_of
 
 # ruff: noqa: F821, N803, UP037 (indices and sizes are names of the language)
 # pyright: basic, reportInvalidTypeForm=false, reportUndefinedVariable=false, reportIndexIssue=false, reportOperatorIssue=false
-# pyright: reportCallIssue=false, reportArgumentType=false, reportGeneralTypeIssues=false
+# pyright: reportCallIssue=false, reportArgumentType=false, reportGeneralTypeIssues=false, reportUnboundVariable=false
 
 
 @tensor

@@ -1,6 +1,6 @@
 """Kernels that sum nothing, or along columns and odd rows, begin with whole lines of memory and whole warps."""
 
-# ruff: noqa: F821, N803, UP037  (indices and sizes are names of the language)
+# ruff: noqa: F821, UP037  (indices and sizes are names of the language)
 # pyright: basic, reportInvalidTypeForm=false, reportUndefinedVariable=false, reportIndexIssue=false, reportOperatorIssue=false
 # pyright: reportCallIssue=false, reportArgumentType=false, reportGeneralTypeIssues=false
 

@@ -69,7 +69,7 @@ class Rows:
                 if kind == "THREAD":
                     of_extent.setdefault(self.loop[statement].extent, []).append(statement)
                     threads[self.loop[statement].axis] = statement
-            inner, outer = (threads.get(axis) for axis in (*self.shared_out, None)[:2])
+            inner, outer = (threads.get(axis) for axis in (*self.shared_out, -1)[:2])
             if inner is not None and outer is not None:
                 yield "thread_mapping", (outer, inner), "MAPPED_OUT"
         for statements in of_extent.values():

@@ -118,7 +118,8 @@ class Implementation(Generic[C]):
     def judged(self, measurement: Measurement) -> Measurement:
         """The same, but a modelled time is never below the bound: bound and model are one model of time."""
         if isinstance(measurement, Timed) and measurement.is_modelled and measurement.time_ms < self.bound_ms:
-            return replace(measurement, time_ms=self.bound_ms)
+            busy_ms = None if measurement.busy_ms is None else max(measurement.busy_ms, self.bound_ms)
+            return replace(measurement, time_ms=self.bound_ms, busy_ms=busy_ms)
         return measurement
 
 

@@ -31,14 +31,14 @@ from warploom.schedule.cuda.accesses import Accesses
 from warploom.schedule.cuda.body import Body
 from warploom.schedule.cuda.combine import Combinations
 from warploom.schedule.cuda.context import AXES, Context
-from warploom.schedule.cuda.facts import gather, loops_of
+from warploom.schedule.cuda.facts import NestFacts, gather, loops_of
 from warploom.schedule.cuda.helpers import helper_texts, joined
 from warploom.schedule.cuda.indices import Indices
 from warploom.schedule.cuda.lines import Item, Line, text_of, with_declarations
 from warploom.schedule.cuda.matrices import Matrices
 from warploom.schedule.cuda.options import Options
 from warploom.schedule.cuda.pipeline import Pipeline, direct_copies, plan
-from warploom.schedule.nest import Buffer, Kind, Loop, Nest, Products, Space, Trips, Value, at_value, products_of
+from warploom.schedule.nest import Buffer, Kind, Loop, Nest, Products, Space, Trips, Value, at_value, digits_of, products_of
 
 _DEFAULTS = Options()
 _WORD_BYTES = 16
@@ -127,12 +127,13 @@ def cuda_kernel(nest: Nest, options: Options = _DEFAULTS) -> CudaKernel:
         counting = ", ".join(dict.fromkeys(trips.size.name for trips in facts.open_blocks.values()))
         message = f"expected no temporaries of blocks in global memory where {counting} counts the blocks"
         raise UnsupportedError(Diagnostic("CUDA_SPACE", message))
-    indices = Indices(facts.loops, facts.unrolled, facts.grid, facts.block, facts.open_blocks, facts.digits)
+    indices = Indices(facts.loops, facts.unrolled, facts.grid, facts.shape, facts.open_blocks, facts.digits)
     parts = [_together(part, options) for part in products_of(nest) if part.instruction.factor in options.matrices]
     context = Context(facts, options, indices, copied, {number: part for part in parts for number in part.loops})
     name = indices.names.fresh(nest.name, CUDA_FUNCTIONS)
     context.buffers += [indices.names.fresh(b.name) for b in nest.buffers]
     context.parameters |= {p.name: indices.names.fresh(p.name) for p in nest.parameters}
+    indices.thread_name = indices.names.fresh("thread") if facts.are_counted else ""
     indices.sizes |= {size.name: indices.names.fresh(size.name) for size, _ in nest.run_time}
     context.values += [indices.names.fresh(v.name) for v in nest.values]
     body = Body(context, pipelines, Accesses(context), Combinations(context), Matrices(context))
@@ -253,31 +254,56 @@ def _signature(context: Context, name: str) -> list[str]:
 def _hardware(context: Context) -> list[Item]:
     facts = context.facts
     lines: list[Item] = []
-    for kind, sizes in ((Kind.BLOCK, facts.grid), (Kind.THREAD, facts.block)):
-        for axis in range(3):
+    whole = _thread(context)
+    if facts.are_counted:
+        lines.append(Line(f"const int {whole.text} = threadIdx.x;"))
+    for kind, sizes in ((Kind.BLOCK, facts.grid), (Kind.THREAD, facts.shape)):
+        for axis, size in enumerate(sizes):
             trips = facts.open_blocks.get(axis) if kind is Kind.BLOCK else None
-            if sizes[axis] > 1 or trips is not None:
+            if size > 1 or trips is not None:
                 named = [loop.name for loop in facts.loops.values() if _is_on(loop, kind, axis)]
                 comment = ", ".join(dict.fromkeys(named))
                 text = context.indices.texts[kind.value, axis]
-                lines.append(
-                    Line(
-                        f"const int {text} = {kind.value}Idx.{AXES[axis]};  // {comment}: {_counted(context, trips, sizes[axis])}"
-                    )
-                )
-    strides = [(math.prod(facts.block[:a]), Text(context.indices.texts["thread", a])) for a in range(3) if facts.block[a] > 1]
+                is_digit = kind is Kind.THREAD and facts.are_counted
+                index = _of_digits(facts, whole, axis).text if is_digit else f"{kind.value}Idx.{AXES[axis]}"
+                lines.append(Line(f"const int {text} = {index};  // {comment}: {_counted(context, trips, size)}"))
     for number, (digit, size) in enumerate(facts.digits):
         if context.indices.highs["digit", number]:
-            index = total(strides) if digit.step == 1 else binary("/", total(strides), decimal(digit.step))
-            index = index if digit.is_last else binary("%", index, decimal(size))
+            index = _part(whole, digit.step, None if digit.is_last else size)
             named = dict.fromkeys(loop.name for loop in facts.loops.values() if (loop.digit, loop.size) == (digit, size))
             text = context.indices.texts["digit", number]
             lines.append(Line(f"const int {text} = {index.text};  // {', '.join(named)}: {size}"))
     if context.warp_mask is not None:
         full, rest = rest_of_warps(facts.threads)
-        mask = f"{total(strides).text} < {full} ? 0xffffffffu : 0x{rest:08x}u"
+        mask = f"{whole.text} < {full} ? 0xffffffffu : 0x{rest:08x}u"
         lines.append(Line(f"const unsigned {context.warp_mask} = {mask};"))
     return lines
+
+
+def _thread(context: Context) -> Text:
+    """A thread's number in its block, by which warps are counted."""
+    facts, texts = context.facts, context.indices.texts
+    if facts.are_counted:
+        return Text(context.indices.thread_name)
+    return total([(math.prod(facts.shape[:a]), Text(texts["thread", a])) for a, size in enumerate(facts.shape) if size > 1])
+
+
+def _of_digits(facts: NestFacts, whole: Text, axis: int) -> Text:
+    """The index along a hardware dimension, by the digits of the thread's number."""
+    step = weight = 1
+    terms: list[tuple[int, Text]] = []
+    for dimension, size in digits_of(facts.shape, facts.nest.lanes):
+        if dimension == axis and size > 1:
+            terms.append((weight, _part(whole, step, None if step * size == facts.threads else size)))
+            weight *= size
+        step *= size
+    return total(terms)
+
+
+def _part(whole: Text, step: int, size: int | None) -> Text:
+    """A digit of a thread's number: how many `step` threads come before, without what `size` of these make up."""
+    found = whole if step == 1 else binary("/", whole, decimal(step))
+    return found if size is None else binary("%", found, decimal(size))
 
 
 def _counted(context: Context, trips: Trips | None, size: int) -> str:

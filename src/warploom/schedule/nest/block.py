@@ -66,13 +66,24 @@ class Threads:
         return by_warps(values[None], WARP, 0)
 
 
+def digits_of(shape: Sequence[int], lanes: tuple[int, int] | None) -> tuple[tuple[int, int], ...]:
+    """(hardware dimension, size) of each digit of a thread's number, the fastest first. Along a dimension with two digits the
+    faster one counts ones. shape: threads along each dimension, at least two where `lanes` says what lies in a warp."""
+    if lanes is None:
+        return tuple(enumerate(shape))
+    down, across = lanes
+    return (0, across), (1, down), (0, shape[0] // across), (1, shape[1] // down), *enumerate(shape[2:], 2)
+
+
 def threads_of(nest: Nest) -> Threads:
     shape = hardware_sizes(nest, Kind.THREAD)
     numbers = np.arange(math.prod(shape), dtype=np.int64)
-    at: list[Ints] = []
+    at = [np.zeros_like(numbers) for _ in shape]
+    steps = [1] * len(shape)
     rest = numbers
-    for size in shape:
-        at.append(rest % size)
+    for dimension, size in digits_of(shape, nest.lanes):
+        at[dimension] += rest % size * steps[dimension]
+        steps[dimension] *= size
         rest = rest // size
     index: dict[int, Ints] = {}
     for loop in loops(nest.body):

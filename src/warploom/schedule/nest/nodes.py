@@ -336,3 +336,6 @@ class Nest:
     body: tuple[Node, ...]
     run_time: tuple[tuple[RunTimeSize, int], ...] = ()
     """Sizes that are arguments, behind the parameters, each with its value here."""
+    lanes: tuple[int, int] | None = None
+    """Threads of a warp along y and along x, the next warps along x first; None: x counts fastest, then y, and so on, whatever
+    lies in one warp."""

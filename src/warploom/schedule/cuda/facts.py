@@ -27,6 +27,7 @@ from warploom.schedule.nest import (
     Store,
     Trips,
     hardware_sizes,
+    launch_digits,
 )
 
 MOST_UNROLLED = 512
@@ -63,14 +64,10 @@ class NestFacts:
         return math.prod(self.shape)
 
     @property
-    def are_counted(self) -> bool:
-        """Whether a thread's indices are digits of its number: there are more than three, or warps have a shape."""
-        return len(self.shape) > 3 or self.nest.lanes is not None
-
-    @property
     def block(self) -> tuple[int, int, int]:
         """Of the launch."""
-        return (self.threads, 1, 1) if self.are_counted else (self.shape[0], self.shape[1], self.shape[2])
+        x, y, z = (math.prod(size for _, size in digits) for digits in launch_digits(self.nest))
+        return x, y, z
 
     def axes(self, value: int) -> tuple[int, ...]:
         """Axes of a value that are registers of one thread."""

@@ -79,8 +79,6 @@ class Indices:
                     self.texts[word, axis] = self.names.fresh(f"{word[0]}{letter}")
                     trips = open_blocks.get(axis) if word == "block" and open_blocks is not None else None
                     self.highs[word, axis] = (sizes[axis] if trips is None else trips.most) - 1
-        self.thread_name = ""
-        """Of a thread's number in its block, where indices are its digits."""
         self.digits = {digit: number for number, digit in enumerate(digits)}
         """Positions of digits with their sizes."""
         for number, (digit, size) in enumerate(digits):

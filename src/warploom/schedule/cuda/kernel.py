@@ -38,7 +38,7 @@ from warploom.schedule.cuda.lines import Item, Line, text_of, with_declarations
 from warploom.schedule.cuda.matrices import Matrices
 from warploom.schedule.cuda.options import Options
 from warploom.schedule.cuda.pipeline import Pipeline, direct_copies, plan
-from warploom.schedule.nest import Buffer, Kind, Loop, Nest, Products, Space, Trips, Value, at_value, digits_of, products_of
+from warploom.schedule.nest import Buffer, Kind, Loop, Nest, Products, Space, Trips, Value, at_value, launch_digits, products_of
 
 _DEFAULTS = Options()
 _WORD_BYTES = 16
@@ -133,7 +133,6 @@ def cuda_kernel(nest: Nest, options: Options = _DEFAULTS) -> CudaKernel:
     name = indices.names.fresh(nest.name, CUDA_FUNCTIONS)
     context.buffers += [indices.names.fresh(b.name) for b in nest.buffers]
     context.parameters |= {p.name: indices.names.fresh(p.name) for p in nest.parameters}
-    indices.thread_name = indices.names.fresh("thread") if facts.are_counted else ""
     indices.sizes |= {size.name: indices.names.fresh(size.name) for size, _ in nest.run_time}
     context.values += [indices.names.fresh(v.name) for v in nest.values]
     body = Body(context, pipelines, Accesses(context), Combinations(context), Matrices(context))
@@ -254,9 +253,6 @@ def _signature(context: Context, name: str) -> list[str]:
 def _hardware(context: Context) -> list[Item]:
     facts = context.facts
     lines: list[Item] = []
-    whole = _thread(context)
-    if facts.are_counted:
-        lines.append(Line(f"const int {whole.text} = threadIdx.x;"))
     for kind, sizes in ((Kind.BLOCK, facts.grid), (Kind.THREAD, facts.shape)):
         for axis, size in enumerate(sizes):
             trips = facts.open_blocks.get(axis) if kind is Kind.BLOCK else None
@@ -264,9 +260,9 @@ def _hardware(context: Context) -> list[Item]:
                 named = [loop.name for loop in facts.loops.values() if _is_on(loop, kind, axis)]
                 comment = ", ".join(dict.fromkeys(named))
                 text = context.indices.texts[kind.value, axis]
-                is_digit = kind is Kind.THREAD and facts.are_counted
-                index = _of_digits(facts, whole, axis).text if is_digit else f"{kind.value}Idx.{AXES[axis]}"
+                index = f"blockIdx.{AXES[axis]}" if kind is Kind.BLOCK else _thread_index(facts, axis).text
                 lines.append(Line(f"const int {text} = {index};  // {comment}: {_counted(context, trips, size)}"))
+    whole = _thread(context, lines)
     for number, (digit, size) in enumerate(facts.digits):
         if context.indices.highs["digit", number]:
             index = _part(whole, digit.step, None if digit.is_last else size)
@@ -280,28 +276,37 @@ def _hardware(context: Context) -> list[Item]:
     return lines
 
 
-def _thread(context: Context) -> Text:
-    """A thread's number in its block, by which warps are counted."""
-    facts, texts = context.facts, context.indices.texts
-    if facts.are_counted:
-        return Text(context.indices.thread_name)
-    return total([(math.prod(facts.shape[:a]), Text(texts["thread", a])) for a, size in enumerate(facts.shape) if size > 1])
+def _thread(context: Context, lines: list[Item]) -> Text:
+    """A thread's number in its block, by which warps are counted; named where its index along some dimension is a sum of parts."""
+    facts = context.facts
+    texts = [f"threadIdx.{letter}" for letter in AXES]
+    is_plain = facts.nest.lanes is None and all(len(digits) < 2 for digits in launch_digits(facts.nest))
+    if is_plain:
+        texts = [context.indices.texts["thread", axis] for axis in range(3)]
+    number = total([(math.prod(facts.block[:a]), Text(texts[a])) for a, size in enumerate(facts.block) if size > 1])
+    if is_plain or (not facts.digits and context.warp_mask is None):
+        return number
+    name = context.indices.names.fresh("thread")
+    lines.append(Line(f"const int {name} = {number.text};"))
+    return Text(name)
 
 
-def _of_digits(facts: NestFacts, whole: Text, axis: int) -> Text:
-    """The index along a hardware dimension, by the digits of the thread's number."""
-    step = weight = 1
+def _thread_index(facts: NestFacts, axis: int) -> Text:
+    """The index along a hardware dimension, by the digits of the launch's indices."""
+    weight = 1
     terms: list[tuple[int, Text]] = []
-    for dimension, size in digits_of(facts.shape, facts.nest.lanes):
-        if dimension == axis and size > 1:
-            terms.append((weight, _part(whole, step, None if step * size == facts.threads else size)))
-            weight *= size
-        step *= size
+    for letter, digits in zip(AXES, launch_digits(facts.nest), strict=True):
+        step, count = 1, math.prod(size for _, size in digits)
+        for dimension, size in digits:
+            if dimension == axis and size > 1:
+                terms.append((weight, _part(Text(f"threadIdx.{letter}"), step, None if step * size == count else size)))
+                weight *= size
+            step *= size
     return total(terms)
 
 
 def _part(whole: Text, step: int, size: int | None) -> Text:
-    """A digit of a thread's number: how many `step` threads come before, without what `size` of these make up."""
+    """A digit of a number: how many times `step` it is, less what `size` of these make up."""
     found = whole if step == 1 else binary("/", whole, decimal(step))
     return found if size is None else binary("%", found, decimal(size))
 

@@ -157,7 +157,7 @@ class _Checker:
             return
         down, across = self.nest.lanes
         x, y = (*self.threads, 1, 1)[:2]
-        if down * across != WARP or x % across or y % down:
+        if down * across != WARP or down % 2 or x % across or y % down:
             yield f"warps of {down} x {across} threads do not make up {y} x {x}"
         if any(isinstance(s, Combine) and s.threads for s, _ in statements(self.nest.body)):
             yield "a total over threads is made where warps lie along two dimensions"

@@ -62,7 +62,7 @@ def thread_index(loop: Loop, position: Sequence[int], shape: Sequence[int], lane
             counted = counted * size + place
         counted = counted * (height // lanes[0]) + y // lanes[0]
         counted = counted * (width // lanes[1]) + x // lanes[1]
-        counted = counted * 32 + y % lanes[0] * lanes[1] + x % lanes[1]
+        counted = counted * 32 + y % lanes[0] // 2 * (2 * lanes[1]) + x % lanes[1] * 2 + y % 2
     counted //= loop.digit.step
     return counted if loop.digit.is_last else counted % loop.size
 

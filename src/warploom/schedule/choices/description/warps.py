@@ -1,11 +1,8 @@
 """Warps of a block: `warps(kernel)`, how threads that lie along the hardware levels make up warps.
 
 PLAIN: by the number of a thread, which counts the innermost level fastest; at most three levels. GRID: of a sum of products of
-matrices, the warps of a block lie along both axes of the result: a fourth level. 4x8 and so on: of two levels, the 32 threads of
-a warp are 4 along the outer one by 8 along the inner one, so that they read fewer rows and columns of a product than 2 by 16 do.
-
-Ties: a shape of a warp is another one than PLAIN has only where more threads lie along the inner level than along the warp; the
-levels of a GRID are in one order.
+matrices, the warps of a block lie along both axes of the result: a fourth level, all of them in one order. 4x8 and so on: of two
+levels, the 32 threads of a warp are 4 along the outer one by 8 along the inner one, neighbours above each other.
 """
 
 from __future__ import annotations
@@ -44,7 +41,7 @@ def add_warps(words: Vocabulary, mapping: EnumChoice, levels: Counter) -> EnumCh
         outer = [is_other, mapping(a, b).is_not("MAPPED_OUT")]
         two = of_kernel | {a: words.static_dims, b: words.static_dims}
         space.require(f"threads above each other in warps of {name}", two, [*outer, size(words.extent(a)) >= down])
-        space.require(f"threads beside each other in warps of {name}", two, [*outer, size(words.extent(b)) > across])
+        space.require(f"threads beside each other in warps of {name}", two, [*outer, size(words.extent(b)) >= across])
         space.require(
             f"no totals over threads in warps of {name}",
             of_kernel | {d: words.reduced_dims},

@@ -131,8 +131,8 @@ class Decided(Protocol):
         ...
 
     def warps(self) -> str:
-        """PLAIN or GRID: a warp's threads are neighbours by their numbers; else how many of them lie along the outer and along the
-        inner level of threads, `4x8`."""
+        """PLAIN or GRID: a warp's threads are neighbours by their numbers; else how many of them lie along the outer and along
+        the inner level of threads, `4x8`."""
         ...
 
     def fetching(self) -> str:

@@ -28,8 +28,8 @@ from warploom.schedule.targets import Target
 from warploom.solve.space import Candidate, Instance
 
 DEFAULT_ORDER = (
-    "mirror", "warps", "spread", "layout", "size", "dim_kind", "thread_mapping", "mem_space", "order", "cache", "partials", "stages",
-    "swizzle", "prefetch", "direction",
+    "mirror", "warps", "spread", "layout", "size", "dim_kind", "thread_mapping", "mem_space", "order", "cache", "partials",
+    "stages", "swizzle", "prefetch", "direction",
 )  # fmt: skip
 """Choices from the most to the least important (paper, section 5.5)."""
 CPU_ORDER = ("mirror", "dim_kind", "size", "order", "layout", "cache", "partials", "stages", "prefetch", "direction")

@@ -277,7 +277,7 @@ def _hardware(context: Context) -> list[Item]:
 
 
 def _thread(context: Context, lines: list[Item]) -> Text:
-    """A thread's number in its block, by which warps are counted; named where its index along some dimension is a sum of parts."""
+    """A thread's number in its block, by which warps are counted; named where the launch's indices have several parts."""
     facts = context.facts
     texts = [f"threadIdx.{letter}" for letter in AXES]
     is_plain = facts.nest.lanes is None and all(len(digits) < 2 for digits in launch_digits(facts.nest))

@@ -64,6 +64,7 @@ __all__ = [
     "Node", "OpenLoop", "Products", "Ref", "Register", "Rows", "Space", "Statement", "Store", "StoredTotals", "Swizzle",
     "Threads", "TileFactor", "TileProducts", "Trips", "Value", "Way", "at_run_time", "at_value", "atoms_swizzle", "blocks_of",
     "buffer_of", "bytes_of_shared", "code_size", "counts", "fused", "guarded_interval", "guards_of", "hardware_sizes",
-    "identity", "interval", "launch_digits", "loops", "placed", "products_of", "references", "renumbered", "replaced", "rounds_held", "share_of",
-    "staged_fills", "statements", "stored_totals", "text", "threads_of", "tiles_of", "verify", "with_barriers", "words_of_sum",
+    "identity", "interval", "launch_digits", "loops", "placed", "products_of", "references", "renumbered", "replaced",
+    "rounds_held", "share_of", "staged_fills", "statements", "stored_totals", "text", "threads_of", "tiles_of", "verify",
+    "with_barriers", "words_of_sum",
 ]  # fmt: skip

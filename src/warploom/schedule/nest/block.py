@@ -78,7 +78,7 @@ def digits_of(shape: Sequence[int], lanes: tuple[int, int] | None) -> tuple[tupl
 
 
 def launch_digits(nest: Nest) -> tuple[tuple[tuple[int, int], ...], ...]:
-    """By dimension x, y, z of a launch, the digits of a thread's number that it counts (hardware dimensions with their sizes): one
+    """By dimension x, y, z of a launch, the digits of a thread's number that it counts (hardware dimensions, sizes): one
     each where there are three at most; else z has all that are left, or x every one where these are more than z may have."""
     digits = digits_of(hardware_sizes(nest, Kind.THREAD), nest.lanes)
     launch = digits[:1], digits[1:2], digits[2:]

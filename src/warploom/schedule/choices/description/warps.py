@@ -7,17 +7,15 @@ levels, the 32 threads of a warp are 4 along the outer one by 8 along the inner 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from warploom.schedule.choices.description.vocabulary import WARP_SHAPES, WARPS, Vocabulary
-from warploom.solve.space import Argument, Counter, EnumChoice, IntegerTerm, ObjectSet
+from warploom.solve.space import Counter, EnumChoice, IntegerTerm, Quantifiers
 
 
 def add_warps(words: Vocabulary, mapping: EnumChoice, levels: Counter) -> EnumChoice:
     """Returns the choice `warps`."""
     space, kind, size = words.space, words.kind, words.size
     k, a, b, d = space.objects("k a b d")
-    of_kernel = {k: words.kernel}
+    of_kernel: Quantifiers = {k: words.kernel}
     warps = space.enum("warps", (words.kernel,), WARPS)
     shape = warps(k)
     can_grid, can_shape = space.fact("can_be_in_grid"), space.fact("can_shape_warps")
@@ -39,7 +37,7 @@ def add_warps(words: Vocabulary, mapping: EnumChoice, levels: Counter) -> EnumCh
         space.require(f"two levels in warps of {name}", of_kernel, [is_other, levels() <= 2])
         space.require(f"both levels in warps of {name}", of_kernel, [is_other, levels() >= 2])
         outer = [is_other, mapping(a, b).is_not("MAPPED_OUT")]
-        two = of_kernel | {a: words.static_dims, b: words.static_dims}
+        two: Quantifiers = of_kernel | {a: words.static_dims, b: words.static_dims}
         space.require(f"threads above each other in warps of {name}", two, [*outer, size(words.extent(a)) >= down])
         space.require(f"threads beside each other in warps of {name}", two, [*outer, size(words.extent(b)) >= across])
         space.require(
@@ -50,14 +48,12 @@ def add_warps(words: Vocabulary, mapping: EnumChoice, levels: Counter) -> EnumCh
     return warps
 
 
-def add_most_levels(
-    words: Vocabulary, warps: EnumChoice | None, name: str, over: Mapping[Argument, ObjectSet], levels: IntegerTerm
-) -> None:
+def add_most_levels(words: Vocabulary, warps: EnumChoice | None, name: str, over: Quantifiers, levels: IntegerTerm) -> None:
     """No more levels of threads than the machine has dimensions, and one more of a grid. warps: None where there are no grids."""
     space, most = words.space, words.space.constant("max_thread_dims")
     if warps is None:
-        space.require(name, dict(over), [levels <= most])
+        space.require(name, over, [levels <= most])
         return
     (k,) = space.objects("k")
-    space.require(name, {k: words.kernel, **over}, [warps(k).is_("GRID"), levels <= most])
-    space.require(f"{name}, of a grid", dict(over), [levels <= space.constant("max_grid_levels")])
+    space.require(name, {k: words.kernel} | over, [warps(k).is_("GRID"), levels <= most])
+    space.require(f"{name}, of a grid", over, [levels <= space.constant("max_grid_levels")])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import permutations
 
 from warploom.schedule.backbone import matrix_of
 from warploom.schedule.choices.decided import LoweringError
@@ -40,6 +42,19 @@ def _grid(objects: Objects, total: Operation) -> tuple[int, ...] | None:
     }
     rows, columns = shapes.get(((8,),)), shapes.get(((4,), (2,)))
     return None if rows is None or columns is None else (columns[1], rows[1], rows[3], columns[3])
+
+
+def can_shape_warps(sizes: Iterable[Sequence[int]], most: int) -> bool:
+    """Whether the threads of some shape of a warp may lie along two levels. sizes: of levels of threads; most: of a
+    block."""
+    known = [tuple(n for n in each if n <= most) for each in sizes]
+    if any(n & (n - 1) for each in known for n in each):
+        return False
+    return any(
+        max(outer, default=0) >= down and max(inner, default=0) >= across and down * across <= most
+        for outer, inner in permutations(known, 2)
+        for down, across in WARP_SHAPES.values()
+    )
 
 
 def with_shaped_warps(nest: Nest, warps: str) -> Nest:

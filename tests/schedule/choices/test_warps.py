@@ -147,7 +147,7 @@ def test_a_nest_with_shaped_warps_is_another_one() -> None:
 
 
 def test_digits_of_a_thread_are_those_of_its_number() -> None:
-    """What threads enumerate, whatever their order in a warp, the interpreter's adversarial threads copy once."""
+    """Elements that threads enumerate, whatever their order in a warp, the interpreter's adversarial threads copy once."""
     nest = copying(16, 16, 16, 16)
     shared = spread(nest, next(n for n, buffer in enumerate(nest.buffers) if buffer.space is Space.SHARED), is_async=False)
     arrays = {"X": np.arange(512.0)}

@@ -65,7 +65,7 @@ class NestFacts:
 
     @property
     def block(self) -> tuple[int, int, int]:
-        """Of the launch."""
+        """Threads along x, y and z of the launch."""
         x, y, z = (math.prod(size for _, size in digits) for digits in launch_digits(self.nest))
         return x, y, z
 

@@ -24,7 +24,7 @@ Atom: TypeAlias = tuple[str, int]
 
 MOST_INT = 2**31 - 1
 _LETTERS = "xyzwvutsrq"
-"""Of hardware dimensions: as many as a block of 1024 threads can have."""
+"""Letters of hardware dimensions: as many as a block of 1024 threads can have."""
 
 
 Offset: TypeAlias = Linear[Atom]

@@ -163,10 +163,17 @@ class KernelModel(Generic[C]):
         return self._root
 
     def replay(self, decisions: Mapping[str, str]) -> Step[C]:
-        """UserError (CHOICE, REFUTED) at the first one that is unknown or impossible."""
+        """UserError (CHOICE, REFUTED) at the first one that is unknown or impossible. Decisions of versions without `warps` have
+        plain ones."""
         step = Step(self.space.root())
         for name, value in decisions.items():
             step = self._set(step, name, value)
+        if isinstance(self.space, KernelSpace):
+            plain = {
+                name: value for name, value in self.space.usual.items() if name.startswith("warps(") and name not in decisions
+            }
+            for name, value in plain.items():
+                step = self._set(step, name, value)
         return step
 
     def open_names(self, step: Step[C]) -> list[str]:

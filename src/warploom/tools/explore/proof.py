@@ -13,7 +13,7 @@ from warploom.ptx import Program as PtxProgram
 from warploom.ptx import lower, parse
 from warploom.schedule.backbone import ROWS, Backbone, Operator, Program, Role, evaluate_terms, reduced
 from warploom.schedule.cuda import CudaKernel, Options, cuda_kernel, ptx_of
-from warploom.schedule.nest import Combine, Compute, Kind, Load, Nest, Ref, Store, statements
+from warploom.schedule.nest import Combine, Compute, Kind, Load, Nest, Ref, Store, launch_digits, statements
 from warploom.schedule.search import Implementation
 from warploom.schedule.targets import Target
 from warploom.solve.space import Candidate
@@ -202,15 +202,19 @@ def _of_one_size(
 
 
 def parallel_threads(stage: Backbone, nest: Nest) -> Axes:
-    """Along which axes of a block the threads that compute have parts of no sum, and so may compute alike."""
+    """Along which axes of a block the threads that compute have parts of no sum, and so may compute alike. Not along axes that
+    count several indices."""
     summed = {stage.axes[a].name.rpartition(".")[2] for a in reduced(stage)}
-    mapped: list[set[str]] = [set(), set(), set()]
+    mapped: dict[int, set[str]] = {}
     for statement, around in statements(nest.body):
         if isinstance(statement, Compute | Combine) and statement.operator is not Operator.MOVE:
             for loop in around:
                 if loop.kind is Kind.THREAD and loop.hardware is not None:
-                    mapped[loop.hardware].add(loop.name.rstrip("0123456789"))
-    x, y, z = (summed.isdisjoint(names) for names in mapped)
+                    mapped.setdefault(loop.hardware, set()).add(loop.name.rstrip("0123456789"))
+    x, y, z = (
+        len(digits) < 2 and all(summed.isdisjoint(mapped.get(dimension, ())) for dimension, _ in digits)
+        for digits in launch_digits(nest)
+    )
     return x, y, z
 
 
@@ -219,6 +223,7 @@ def least_work(nest: Nest, axes: Axes) -> int:
     repeats, unless a minimum goes on from round to round; of threads that compute alike one. Words that are loaded or stored are
     of each thread. Rounds in which a maximum goes on count as several."""
     computed = moved = 0
+    apart = _apart(nest, axes)
     whole, rescaled = _rounds_with(Operator.MIN, nest), _rounds_with(Operator.MAX, nest)
     for statement, around in statements(nest.body):
         is_moved = isinstance(statement, Load | Store)
@@ -228,9 +233,9 @@ def least_work(nest: Nest, axes: Axes) -> int:
                 most = loop.size if loop.number in whole else _ROUNDS_RUN * (_OF_MAXIMA if loop.number in rescaled else 1)
                 times, is_outermost = times * min(loop.size, most), False
             elif loop.kind is Kind.THREAD:
-                is_alike = not is_moved and loop.hardware is not None and axes[loop.hardware]
+                most = loop.size if is_moved or loop.hardware is None else min(loop.size, apart.get(loop.hardware, 1))
                 is_counted = loop.digit is None and loop.hardware in seen
-                times *= 1 if is_alike or is_counted else loop.size
+                times *= 1 if is_counted else most
                 seen.add(loop.hardware)
             elif loop.kind is not Kind.BLOCK:
                 times *= loop.size
@@ -239,6 +244,15 @@ def least_work(nest: Nest, axes: Axes) -> int:
         elif isinstance(statement, Compute | Combine) and statement.operator is not Operator.MOVE:
             computed += times * (1 if statement.operator in _QUICK else _SLOWER)
     return computed + moved // _OF_WORDS
+
+
+def _apart(nest: Nest, axes: Axes) -> dict[int, int]:
+    """Threads along each hardware dimension that compute each for itself."""
+    found: dict[int, int] = {}
+    for is_alike, digits in zip(axes, launch_digits(nest), strict=True):
+        for dimension, size in () if is_alike else digits:
+            found[dimension] = found.get(dimension, 1) * size
+    return found
 
 
 def _rounds_with(operator: Operator, nest: Nest) -> set[int]:

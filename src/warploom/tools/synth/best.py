@@ -11,7 +11,7 @@ from warploom.kernels import find, is_example
 from warploom.kernels.tunables import is_tunable, tunable_sketch
 from warploom.machines import compiled_architecture
 from warploom.schedule.sketches import (
-    UNUSUAL_GAIN,
+    ALIKE,
     USUAL_THREADS,
     FamilyModel,
     Modelled,
@@ -105,7 +105,7 @@ def _reason(tuned: Tuned, arch: str, others: Sequence[Other]) -> str:
         for o in others
     )
     threads = f"{USUAL_THREADS.start} to {USUAL_THREADS[-1]}"
-    usual = f"    blocks of {threads} threads are taken unless others are {UNUSUAL_GAIN:.0%} faster"
+    usual = f"    blocks of {threads} threads are taken unless others are {ALIKE:.0%} faster"
     return "\n".join([best, *rest, *([usual] if not is_measured and any(o.ms < tuned.ms for o in others) else [])])
 
 

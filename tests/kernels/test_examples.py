@@ -121,7 +121,9 @@ def test_inputs_of_more_than_the_next_lane(k_size: int, outputs: int) -> None:
 def test_products_with_one_factor_read_alike(name: str) -> None:
     """A whole block and one with warps that have no pair."""
     sketch = side_by_side(f"{name}-runs")
-    expect(replace(find(name), sketch=sketch, sizes=({"pairs": 1}, {"pairs": 5})), fill(sketch.kernel, completions(f"{name}-runs")))
+    expect(
+        replace(find(name), sketch=sketch, sizes=({"pairs": 1}, {"pairs": 5})), fill(sketch.kernel, completions(f"{name}-runs"))
+    )
 
 
 @pytest.mark.parametrize("k_size", [4, 6, pytest.param(9, marks=pytest.mark.slow)])

@@ -173,13 +173,13 @@ def test_rows_of_whole_vectors_are_vectors_where_a_condition_says_so() -> None:
     found = lift(sketch_of(made, doubled_rows, {"h": 1, "w": 128}), made)
     assert found.verdict == "proved"
     assert alignment_text(made) == "x begins at a multiple of 8 bytes; y begins at a multiple of 16 bytes"
-    source = cuda_source(made, {})
-    assert "float4" in source.text and "float2" in source.text
+    text = cuda_source(made, {}).text
+    assert "float4" in text and "float2" in text
     for width in (128, 130, 260):
         arrays = {"x": np.arange(2 * (width + 2), dtype=np.float32).reshape(2, width + 2)}
         done = run(made, arrays, {"h": 2, "w": width})
         assert not done.diagnostics and np.array_equal(done.arrays["y"], 2 * arrays["x"][:, :width])
-        assert read_back(source.text, made, sizes={"h": 2, "w": width}, rounds=1).ok
+        assert read_back(text, made, sizes=[{"h": 2, "w": width}], rounds=1).ok
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,10 @@ def test_rows_of_whole_vectors_are_vectors_where_a_condition_says_so() -> None:
         ("w % 4 == 0 and", "w % 4 == 0 or"),
         ("w % 4 == 0", "not w % 4 == 0"),
         ("vector(2):\n            part[j]", "vector(4):\n            part[j]"),
-        ("for j in range(4):\n            if first + j < w:\n                y", "for j in vector(4):\n            if first + j < w:\n                y"),
+        (
+            "for j in range(4):\n            if first + j < w:\n                y",
+            "for j in vector(4):\n            if first + j < w:\n                y",
+        ),
     ],
 )
 def test_rows_that_may_be_no_whole_vectors_are_refused(change: tuple[str, str]) -> None:

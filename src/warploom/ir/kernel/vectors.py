@@ -134,7 +134,9 @@ def vector_problem(loop: For, kernel: Kernel, multiples: Mapping[str, int] = NO_
         message = f"expected 2 or 4 elements of up to {MOST_BYTES} bytes together, got {lanes} of {param.dtype.name}"
         return "VECTOR_TYPE", message, "use fewer elements, or range(...)"
     places = [(param, index)] if target is None else [(param, index), (target, store.index)]
-    return next((p for array, at in places if (p := _place_problem(array, at, loop.var, vector, kernel, multiples)) is not None), None)
+    return next(
+        (p for array, at in places if (p := _place_problem(array, at, loop.var, vector, kernel, multiples)) is not None), None
+    )
 
 
 def _place_problem(

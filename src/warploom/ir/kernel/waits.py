@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from warploom.ir.kernel.counts import Counts
 from warploom.ir.kernel.evaluate import Where
+from warploom.ir.kernel.issued import IssuingRun
 from warploom.ir.kernel.memory import Element
 from warploom.ir.kernel.nodes import (
     Accumulate,
@@ -31,7 +32,6 @@ from warploom.ir.kernel.nodes import (
     ValueVar,
     WaitCopies,
 )
-from warploom.ir.kernel.issued import IssuingRun
 from warploom.ir.kernel.running import Value
 from warploom.machines import SECTOR_BYTES
 

@@ -14,9 +14,7 @@ from warploom.sketch import Sketch
 TILE_SIZES = {"tiles": 1 << 18}
 
 
-def of_records(
-    words: int, orders: tuple[str, ...], units: Callable[[int], tuple[int, ...]]
-) -> dict[str, tuple[Tuning, ...]]:
+def of_records(words: int, orders: tuple[str, ...], units: Callable[[int], tuple[int, ...]]) -> dict[str, tuple[Tuning, ...]]:
     return {"order": orders, "unit": units(words), "warps": WARPS}
 
 

@@ -46,8 +46,9 @@ USUAL_THREADS = range(128, 257)
 """Threads of a block that leave room for others, and keep all multiprocessors busy at sizes that the model was not asked for."""
 ALIKE = 1 / 16
 """Modelled times count as alike where they lie in the same of the steps of this share, counted from the time that all arrays take
-to cross the memory bus. Of kernels alike, one with usual threads is taken, then the one that issues fewest instructions: the model
-is no closer than that, and what a kernel issues beyond need is lost to whatever else runs or to a board with faster memory."""
+to cross the memory bus. Of kernels alike, the one that issues fewest instructions is taken: the model is no closer than that, and
+what a kernel issues beyond need is lost to whatever else runs or to a board with faster memory. A block of unusual threads is taken
+where it is faster by a step at least."""
 _ROUNDING = 1e-9
 Decisions: TypeAlias = Mapping[str, str]
 """Hole -> expression, in the words of the sketch."""
@@ -216,8 +217,8 @@ class FamilyModel:
             time_ms = time_on_device(kernel, source, compiled, _arrays(kernel, self.sizes), self.sizes).median_ms
         tuned = Tuned(built.setting, report, source, cost, bound, time_ms, compiled)
         number, least = candidate.settings[0], self._least(candidate)
-        at_least = tuple(map(max, self._cost(number, cost), least))
-        cost_found = *((round(time_ms * PICOSECONDS_PER_MS), *least[1:]) if time_ms is not None else at_least), *filled_cost
+        time_found = self._cost(number, cost)[0] if time_ms is None else round(time_ms * PICOSECONDS_PER_MS)
+        cost_found = max(time_found, least[0]) if time_ms is None else time_found, *least[1:], *filled_cost
         self._times[number] = min(tuned, self._times.get(number, tuned), key=lambda t: t.ms)
         if self._best is None or cost_found < self._best:
             self._best, self._idle = cost_found, 0
@@ -397,13 +398,14 @@ class FamilyModel:
         return self._cost(number, least)
 
     def _cost(self, setting: int, of: Modelled) -> Cost:
-        """The time, in steps of which all kernels are alike; whether the block is unusual; what is issued; what all pipes have to
-        do. Where kernels are measured, the time in picoseconds comes first."""
+        """The time, in steps of which all kernels are alike, one more for an unusual block; whether the block is unusual; what is
+        issued; what all pipes have to do. The last two are a setting's, whatever its holes become. Where kernels are measured, the
+        time in picoseconds comes first."""
         rest = round(of.issue_ms * PICOSECONDS_PER_MS), round(sum(of.terms.values()) * PICOSECONDS_PER_MS)
         if self.measures:
             return round(of.ms * PICOSECONDS_PER_MS), 0, *rest
         is_unusual = prod(self._built[setting].sketch.kernel.block) not in USUAL_THREADS
-        return self._step(of.ms), int(is_unusual), *rest
+        return self._step(of.ms * (1 + ALIKE if is_unusual else 1)), int(is_unusual), *rest
 
     def _step(self, ms: float) -> int:
         """The number of the step in which a time lies."""

@@ -10,7 +10,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from warploom.ir import NO_MULTIPLES, For, HoleUse, If, IndexConst, IndexExpr, IndexVar, Kernel, Stmt, Store, map_index, size_multiples, vector_problem
+from warploom.ir import (
+    NO_MULTIPLES,
+    For,
+    HoleUse,
+    If,
+    IndexConst,
+    IndexExpr,
+    IndexVar,
+    Kernel,
+    Stmt,
+    Store,
+    map_index,
+    size_multiples,
+    vector_problem,
+)
 from warploom.sketch import fold
 
 LANES = (2, 4)

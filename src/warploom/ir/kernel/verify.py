@@ -125,7 +125,7 @@ class _Verifier:
     together: int = 1
     """Elements that the innermost loop around moves at once."""
     multiples: Mapping[str, int] = field(default_factory=lambda: NO_MULTIPLES)
-    """What divides run-time sizes, by the conditions around."""
+    """Numbers that divide run-time sizes, by the conditions around."""
     span: Span = NOWHERE
 
     def wrong(self, code: str, message: str, fix: str = "", span: Span = NOWHERE) -> None:

@@ -52,7 +52,7 @@ class _Around:
     kernel: Kernel
     slices: Mapping[str, Slice]
     multiples: Mapping[str, int]
-    """What divides run-time sizes there."""
+    """Numbers that divide run-time sizes there."""
 
 
 def _body(body: tuple[Stmt, ...], around: _Around) -> tuple[Stmt, ...]:

@@ -20,7 +20,7 @@ from warploom.ir.arithmetic import Arithmetic, MachineArithmetic
 from warploom.ir.kernel.counts import AccessCounts, Counts
 from warploom.ir.kernel.evaluate import Indices
 from warploom.ir.kernel.findings import Findings
-from warploom.ir.kernel.issued import IssuingRun
+from warploom.ir.kernel.instructions import IssuingRun
 from warploom.ir.kernel.memory import GridArray, zeros
 from warploom.ir.kernel.nodes import HoleUse, IndexExpr, Kernel, Param
 from warploom.ir.kernel.races import GridStamps

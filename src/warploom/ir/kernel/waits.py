@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from warploom.ir.kernel.counts import Counts
 from warploom.ir.kernel.evaluate import Where
-from warploom.ir.kernel.issued import IssuingRun
+from warploom.ir.kernel.instructions import IssuingRun
 from warploom.ir.kernel.memory import Element
 from warploom.ir.kernel.nodes import (
     Accumulate,

@@ -1,6 +1,7 @@
 """Families of the library's kernels with their parameters open: outputs per lane, warps per block, units of a word or of several.
 
-Takes a name such as `conv2d-3`, `mult64`, `ffm-64` or `aos-store-6`. Gives the `TunableSketch` of that name; a name that says more,
+Takes a name such as `conv2d-3`, `mult64`, `ffm-64` or `aos-store-6`. Gives the `TunableSketch` of that name; a name that says
+more,
 `mult64-shared` or `aos-store-rcr-6`, leaves less open. Open `__init__.py`
 (the families by name), then `windows.py` (stencils and convolutions), `pipelines.py` (tiles in buffers), `records.py` (arrays of
 structures) and `products.py` (products of polynomials).

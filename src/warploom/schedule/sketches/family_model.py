@@ -47,7 +47,8 @@ USUAL_THREADS = range(128, 257)
 ALIKE = 1 / 16
 """Modelled times count as alike where they lie in the same of the steps of this share, counted from the time that all arrays take
 to cross the memory bus. Of kernels alike, the one that issues fewest instructions is taken: the model is no closer than that, and
-what a kernel issues beyond need is lost to whatever else runs or to a board with faster memory. A block of unusual threads is taken
+what a kernel issues beyond need is lost to whatever else runs or to a board with faster memory. A block of unusual threads is
+taken
 where it is faster by a step at least."""
 _ROUNDING = 1e-9
 Decisions: TypeAlias = Mapping[str, str]
@@ -399,7 +400,8 @@ class FamilyModel:
 
     def _cost(self, setting: int, of: Modelled) -> Cost:
         """The time, in steps of which all kernels are alike, one more for an unusual block; whether the block is unusual; what is
-        issued; what all pipes have to do. The last two are a setting's, whatever its holes become. Where kernels are measured, the
+        issued; what all pipes have to do. The last two are a setting's, whatever its holes become. Where kernels are measured,
+        the
         time in picoseconds comes first."""
         rest = round(of.issue_ms * PICOSECONDS_PER_MS), round(sum(of.terms.values()) * PICOSECONDS_PER_MS)
         if self.measures:

@@ -150,7 +150,7 @@ def columns(line: Line) -> dict[str, str]:
         "wavefronts+shuffles": f"{_exchanges(kernel)}/{_exchanges(baseline)}",
     }
     if "sass" in kernel:
-        counts = [part["sass"][SHOWN] for part in (kernel, line.get("paper"), baseline) if part is not None]
+        counts = [cast("dict[str, Any]", line[part])["sass"][SHOWN] for part in ("kernel", "paper", "baseline") if part in line]
         found["sass/output"] = "/".join(str(c["sass_per_output"]) for c in counts)
         found["shuffles+selects"] = "/".join(f"{c['shuffles']}+{c['selects']}" for c in counts)
     for peer, counts in cast("dict[str, dict[str, int]]", line["peers"]).items():

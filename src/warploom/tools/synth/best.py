@@ -30,8 +30,8 @@ from warploom.tools.command.outcome import Progress
 from warploom.tools.synth.targets import Target, is_path
 
 HOW_ALIKE = (
-    f"times within {ALIKE:.0%} are alike: of these, blocks of {USUAL_THREADS.start} to {USUAL_THREADS[-1]} threads, then the fewest "
-    "instructions"
+    f"times within {ALIKE:.0%} are alike: of these, blocks of {USUAL_THREADS.start} to {USUAL_THREADS[-1]} threads, then "
+    "the fewest instructions"
 )
 
 

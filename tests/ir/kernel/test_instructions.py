@@ -1,4 +1,4 @@
-"""What warps issue, counted by hand for small kernels."""
+"""Instructions that warps issue, counted by hand for small kernels."""
 
 import numpy as np
 

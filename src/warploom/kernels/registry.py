@@ -199,7 +199,7 @@ def aos_store(name: str, order: str, words: int, layout: str | None) -> Example:
 
 
 def moved_units(words: int, layout: str | None) -> tuple[int, DType]:
-    """(units of a structure, their type): 6 words move as int2 unless `-direct`; with `-units`, the widest vector that divides it."""
+    """(units of a structure, their type): 6 words move as int2 unless `-direct`; with `-units`, the widest vector."""
     width = 1
     if layout == "-units" or (words == 6 and layout is None):
         width = 4 if words % 4 == 0 else 2 if words % 2 == 0 else 1

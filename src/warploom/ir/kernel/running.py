@@ -117,8 +117,7 @@ class KernelRun:
             return self.blocks * self.threads
         return int(np.count_nonzero(where)) * (self.blocks * self.threads // where.size)
 
-    def _operate(self, where: Where, _: DType, times: int = 1) -> None:
-        """Counts operations on data of a type."""
+    def _operate(self, where: Where, dtype: DType, times: int = 1) -> None:
         self.counts.arithmetic += self._active(where) * times
 
     def report(self, code: str, message: str, bad: Where, fix: str = "") -> None:

@@ -1,4 +1,4 @@
-"""One kernel of the library beside the papers' shape of it, its shared-memory baseline and others: what they cost on the same data.
+"""One kernel of the library beside the papers' shape of it, its baseline and others: what they cost on the same data.
 
 The kernel is the one that `explore` picks from the family of that name, where there is one.
 """

@@ -333,11 +333,8 @@ class KernelRun:
         mask = where[..., None] if where is not None and dtype.lanes > 1 else where
         result, bad = self.arithmetic.apply(op, [a, b], scalar_of(dtype), mask)
         if bad is not None and bad.any():
-            self.report(
-                "DIVISION_BY_ZERO",
-                "an integer is divided by zero",
-                np.logical_or.reduce(bad, axis=-1) if dtype.lanes > 1 else bad,
-            )
+            lanes = np.logical_or.reduce(bad, axis=-1) if dtype.lanes > 1 else bad
+            self.report("DIVISION_BY_ZERO", "an integer is divided by zero", lanes)
         return result
 
     def _read(self, node: Read, where: Where) -> Value:

@@ -34,7 +34,7 @@ from warploom.tools.command.usage import Stopwatch
 from warploom.tools.explore.advice import without_implementation
 from warploom.tools.explore.budget import WallSpentError, within
 from warploom.tools.explore.recorded import Asked, differences, read_decisions, refused
-from warploom.tools.synth.best import decisions_of, time_fields
+from warploom.tools.synth.best import decisions_of, others_field, reason_text, time_fields
 from warploom.tools.synth.forms import Suffix, form_text
 from warploom.tools.synth.printed import compiled_fields, print_checked
 from warploom.tools.synth.report import hole_texts
@@ -87,7 +87,12 @@ def explore_sketch(
         model = _model(family, options, options.fixed, progress)
         incumbent = Incumbent(model, strategy=_strategy(model, options.order), budget=Budget(options.nodes), progress=tell)
         found = run_order(incumbent, order_named(options.strategy or "depth-first", options.seed))
-    return _told(_line(case, model, found, stopwatch, _searched(model, found)), model, found, options)
+    line = _line(case, model, found, stopwatch, _searched(model, found))
+    if not found.answers:
+        return _told(line, model, found, options)
+    others, tuned = list(model.others(found.answers[0][1].setting)), found.answers[0][1]
+    told = _told(line | others_field(others), model, found, options)
+    return replace(told, details=(*told.details, *reason_text(tuned, model.device.name, others).splitlines()))
 
 
 def _model(family: TunableSketch, options: SketchOptions, fixed: Sequence[tuple[str, str]], progress: Progress) -> FamilyModel:

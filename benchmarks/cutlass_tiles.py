@@ -9,11 +9,13 @@ loops that they share out elsewhere. A search of `nodes` decides everything else
 `--parts` (`tiles_parts` has the fastest), which a second kernel adds up; null is a tile for which nothing was found. `ours_ms` is
 what one search finds without fixed sizes, with the nodes of all tiles together (`ours_nodes`).
 
-A tile is that of a block, with the results of a thread (or of an instruction) and the slice of the sum. Not in the space: threads
-of a warp that lie in another order, warps side by side along both axes.
+A tile is that of a block, with the results of a thread (or of an instruction) and the slice of the sum. `--warps cutlass` (f32
+and 16 bits) has the warps of CUTLASS's kernels as well: of f32 the order of threads in a warp, 4 by 8 or 8 by 4, neighbours
+above each other; of 16 bits as many warps along both axes of a result. `--warps line`: in order, along the columns.
 
-Source: the tile shapes of CUTLASS, python/cutlass_library/generator.py: GenerateSM50_Simt, GenerateSM80_Simt_f32,
-GenerateSM80_TensorOp_16816 (16 bits), _1688 (tf32), _16832_TN (i8) and _884 (f64), GenerateSM89_TensorOp_16832_fp8.
+Sources: CUTLASS, python/cutlass_library/generator.py: GenerateSM50_Simt, GenerateSM80_Simt_f32, GenerateSM80_TensorOp_16816 (16
+bits), _1688 (tf32), _16832_TN (i8) and _884 (f64), GenerateSM89_TensorOp_16832_fp8: shapes of tiles and numbers of warps;
+include/cutlass/gemm/threadblock/default_mma_core_simt.h (WarpNumThreadsM, LaneLayout): threads of a warp.
 """
 
 from __future__ import annotations
@@ -66,6 +68,14 @@ KERNELS: dict[str, tuple[str, ...]] = {
     "matmul_f64": TENSOR_64,
 }
 _RESULTS = 8
+WARPS: dict[str, tuple[int, int]] = {
+    "256x128": (4, 2), "128x256": (2, 4), "256x64": (4, 1), "64x256": (1, 4), "128x128": (2, 2), "128x64": (2, 2),
+    "64x128": (2, 2), "64x64": (2, 2),
+}  # fmt: skip
+"""Warps of CUTLASS's kernels of 16 bits along the rows and along the columns of a block's results."""
+TALL_WARPS = ("128x64", "128x32")
+"""Tiles of f32 whose warps have more rows than columns: 8 by 4 threads, of the others 4 by 8."""
+WITH_WARPS = ("matmul", "matmul_f16", "matmul_bf16")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +85,7 @@ class Row:
     size: int
     nodes: int
     is_spread: bool
+    has_warps: bool
     tiles_ms: Mapping[str, float]
     tiles_parts: Mapping[str, int]
     ours_ms: float
@@ -87,26 +98,36 @@ class Row:
         rounded = {name: round(ms, 4) if math.isfinite(ms) else None for name, ms in self.tiles_ms.items()}
         return {
             "kernel": self.kernel, "arch": self.arch, "size": self.size, "nodes": self.nodes, "spread": self.is_spread,
-            "tiles_ms": rounded, "best": best,
+            "warps": self.has_warps, "tiles_ms": rounded, "best": best,
             "tiles_parts": dict(self.tiles_parts), "best_ms": round(self.tiles_ms[best], 4), "ours_ms": round(self.ours_ms, 4),
             "ours_parts": self.ours_parts, "ours_nodes": self.ours_nodes,
         }  # fmt: skip
 
 
-def decisions(kernel: str, tile: str, *, is_spread: bool = True) -> dict[str, str]:
-    """The sizes of all levels and who copies, by name, as `--set` takes them."""
+def decisions(kernel: str, tile: str, *, is_spread: bool = True, has_warps: bool = False) -> dict[str, str]:
+    """The sizes of all levels and who copies, by name, as `--set` takes them. has_warps: and where the warps lie."""
     rows, columns, deep = (int(n) for n in tile.split("x"))
+    sides = tile.rpartition("x")[0]
+    others: dict[str, str] = {}
     if kernel == "matmul":  # 8 by 8 results of a thread, in vectors of 4; twice as many along a side of 256
         tall, wide = (2 if size > 128 else 1 for size in (rows, columns))
         sizes = {"m1": rows // _RESULTS // tall, "m2": _RESULTS * tall, "n1": 2 * wide, "n2": columns // _RESULTS // wide}
         sizes |= {"n3": 4, "k1": deep // 4, "k2": 4}
+        if has_warps:
+            others["warps(matmul)"] = "8x4" if sides in TALL_WARPS else "4x8"
+    elif has_warps:
+        down, across = WARPS[sides]
+        sizes = {"m1": down, "m2": rows // 8 // down, "n1": across, "n2": columns // 8 // across, "k1": deep // 8}
+        others[f"warps({kernel})"] = "GRID" if down > 1 and across > 1 else "PLAIN"
+        if across == 1:
+            others["dim_kind(mad.m1)"] = "THREAD"
     else:  # four warps, eight for the largest tiles, side by side along the columns, 16 of these each at least
         warps = min(8 if rows * columns > 128 * 128 else 4, columns // 16)
         along = min(_RESULTS, rows // 8)
         piece = MATRIX_INSTRUCTIONS[kernel.removeprefix("matmul_")].piece
         sizes = {"m1": rows // 8 // along, "m2": along, "n1": warps, "n2": columns // 8 // warps, "k1": deep // piece}
     copies = {f"spread(tmp_load_{array})": "YES" if is_spread else "NO" for array in "AB"}
-    return {f"size({name})": str(size) for name, size in sizes.items()} | copies
+    return {f"size({name})": str(size) for name, size in sizes.items()} | copies | others
 
 
 def stage_of(kernel: str, on: Target, size: int = SIZE) -> Backbone:
@@ -135,7 +156,7 @@ def milliseconds(stage: Backbone, on: Target, fixed: Mapping[str, str], nodes: i
 
 def row(
     kernel: str, arch: str, nodes: int, tiles: Sequence[str] = (), size: int = SIZE, every: Sequence[int] = PARTS,
-    *, is_spread: bool = True,
+    *, is_spread: bool = True, has_warps: bool = False,
 ) -> Row:  # fmt: skip
     """Each number of parts of a tile gets `nodes`; the search that is free to choose its own tiles gets all of these."""
     on, tiles = target(arch), tiles or KERNELS[kernel]
@@ -143,7 +164,7 @@ def row(
     merging = {parts: sum(milliseconds(s, on, {}, nodes) for s in p.stages[1:]) for parts, p in programs.items()}
     best: dict[str, tuple[float, int]] = {}
     for tile in tiles:
-        fixed = decisions(kernel, tile, is_spread=is_spread)
+        fixed = decisions(kernel, tile, is_spread=is_spread, has_warps=has_warps)
         best[tile] = min((milliseconds(p.stages[0], on, fixed, nodes) + merging[parts], parts) for parts, p in programs.items())
     ours_nodes = nodes * len(every) * len(tiles)
     asked = Options(strategy=strategy_named("refine", 0), nodes=ours_nodes)
@@ -151,7 +172,7 @@ def row(
     ours_ms = math.inf if ours.found.time_ms is None else ours.found.time_ms
     times = {tile: ms for tile, (ms, _) in best.items()}
     parts_of = {t: p for t, (ms, p) in best.items() if ms < math.inf}
-    return Row(kernel, arch, size, nodes, is_spread, times, parts_of, ours_ms, ours.parts, ours_nodes)
+    return Row(kernel, arch, size, nodes, is_spread, has_warps, times, parts_of, ours_ms, ours.parts, ours_nodes)
 
 
 def main() -> None:
@@ -162,11 +183,16 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=SIZE)
     parser.add_argument("--parts", type=int, nargs="+", default=PARTS)
     parser.add_argument("--copies", choices=("spread", "loops"), default="spread")
+    parser.add_argument("--warps", nargs="+", choices=("line", "cutlass"), default=("line",))
+    parser.add_argument("--tiles", nargs="+", default=(), help="default: all of the kernel")
     given = parser.parse_args()
     for arch in given.arch:
         for kernel in (k for k in given.kernel if k == "matmul" or k.removeprefix("matmul_") in ARCHITECTURES[arch].matrices):
-            found = row(kernel, arch, given.nodes, (), given.size, given.parts, is_spread=given.copies == "spread")
-            print(json.dumps(found.line), flush=True)
+            tiles = [tile for tile in KERNELS[kernel] if not given.tiles or tile in given.tiles]
+            for warps in (w for w in given.warps if w == "line" or kernel in WITH_WARPS):
+                spread, has_warps = given.copies == "spread", warps == "cutlass"
+                found = row(kernel, arch, given.nodes, tiles, given.size, given.parts, is_spread=spread, has_warps=has_warps)
+                print(json.dumps(found.line), flush=True)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.kernels.solved import completions
+from tests.kernels.solved import completions, side_by_side
 from tests.ptx.fuzz.shuffle import random_launch
 from tests.ptx.shuffle.same import rewritten
 from tests.ptx.shuffle.test_shuffle import THREE
@@ -38,7 +38,7 @@ LOOPS = ("total", "max_segment_sum")
 
 
 def sketch(name: str) -> str:
-    kernel = find(name).sketch.kernel
+    kernel = (side_by_side(name) if name.endswith("-runs") else find(name).sketch).kernel
     units = next((h.n for h in kernel.holes if h.name == "column"), 1)
     return cuda_source(kernel, completions(name, units)).text
 

@@ -9,6 +9,7 @@ HERE = "tests/test_slow_cases.py::"
 def test_the_cheapest_case_of_a_test_stays() -> None:
     times = [f"3.00 {HERE}a[x y]", f"2.00 {HERE}a[2]", f"0.09 {HERE}b[1]", f"0.05 {HERE}b[2]", f"9.00 {HERE}c"]
     assert slow_cases(times, []) == [f"{HERE}a[x y]"]
+    assert slow_cases(times, [], {f"{HERE}a[x y]"}) == []
 
 
 def test_what_must_be_refused_is_tried_at_once() -> None:

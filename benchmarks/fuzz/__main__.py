@@ -11,6 +11,7 @@ differential  programs of `tests.ptx.fuzz.programs`: interpreter, scalar oracle,
 deep          mutated kernels through parser, verifier, emulator, rewriting and interpreter
 equivalences  integer kernels and changed ones: whether they are proved equal, against running both
 readers       specs, sketches and tensor functions as read against CPython running them
+assembler     changed single instructions, `ptx check` against ptxas (extra `cuda`)
 mutations     mutated texts through parser, printers, verifier and liveness
 loop-meaning  Python functions of `tests.scan.fuzz`: what the reader of scan loops takes them to mean, against CPython
 loop-forms    the same in the forms that people write first: break, return, while, slices, None, records, characters, yield
@@ -38,7 +39,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, cast
 
-from benchmarks.fuzz import equivalences, fronts, isolated, launches, mutations, readers
+from benchmarks.fuzz import assembler, equivalences, fronts, isolated, launches, mutations, readers
 from benchmarks.fuzz.cuda import CompilerCrashError, cuda_case
 from benchmarks.fuzz.kernels import random_case
 from tests.ptx.fuzz import differential, syntax
@@ -150,7 +151,7 @@ def _equivalence(case: int, outcome: Outcome) -> str:
 CHECKS: dict[str, Callable[[int, Outcome], str]] = {
     "launches": _launch, "cuda": _cuda, "stencils": _stencil, "differential": _differential, "deep": _deep,
     "mutations": _mutation, "loop-meaning": _loop, "loop-forms": _form, "loop-proofs": _operator, "readers": _reader,
-    "equivalences": _equivalence,
+    "equivalences": _equivalence, "assembler": lambda case, outcome: assembler.check(case, outcome.endings),
 }  # fmt: skip
 TEXTS: dict[str, Callable[[int], str]] = {
     "launches": lambda case: random_case(case).text,
@@ -158,6 +159,7 @@ TEXTS: dict[str, Callable[[int], str]] = {
     "stencils": lambda case: stencils.random_launch(case).text,
     "differential": lambda case: random_program(case).text,
     "deep": mutations.given,
+    "assembler": lambda case: "\n".join(assembler.given(case)),
     "readers": readers.given,
     "equivalences": lambda case: "// the changed kernel:\n".join(equivalences.given(case)),
     "mutations": lambda case: syntax.given(case // SEED_STRIDE, case % SEED_STRIDE),

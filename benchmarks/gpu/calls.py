@@ -22,7 +22,9 @@ from numpy.typing import NDArray
 
 import warploom as wl
 from warploom import UserError, f32
-from warploom.gpu import device_available
+from warploom.gpu import Compiled, compile_cuda, device_available
+from warploom.schedule.cuda import compile_kernel
+from warploom.tools.kernels.on_gpu import spread_class, target_of
 
 n = wl.size("n")
 CASES = ("numpy", "torch", "cupy", "jax", "numba")
@@ -45,6 +47,12 @@ def kernel(x: wl.Global[f32, n], y: wl.Global[f32, n]):
 @wl.jit(threads=1)
 def thrice(x: f32["n"], y: wl.out[f32["n"]]):  # noqa: UP037 (the language's)
     y[i] = x[i] * 3  # noqa: F821 (an index is a name of the language)
+
+
+def compiled_calls(arch: str) -> list[Compiled]:
+    """Machine code of all kernels that the calls launch. UserError: those of `compile_cuda`."""
+    plain = spread_class(thrice.tensor, {"n": _N}, target_of(arch)).launches({"n": _N}).kernels
+    return [compile_cuda(wl.complete(kernel).cuda, arch), *(compile_kernel(one, arch) for one in plain)]
 
 
 class Package:

@@ -14,15 +14,15 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
+from forms import DRY_ARCH, completed
 
 from warploom.core import UserError
-from warploom.gpu import compile_cuda, cuda_source, device_arch, device_available, grid_of, run_kernel
-from warploom.kernels import NAMES, RUN_NAMES, complete_example, find
+from warploom.gpu import device_arch, device_available, grid_of, run_kernel
+from warploom.kernels import NAMES, RUN_NAMES, find
 from warploom.ptx import launch
 from warploom.tools.bench.kernels import COUNT_SIZES
 
 CASES = (*NAMES, *RUN_NAMES)
-DRY_ARCH = "sm_90"
 SMALL = {name: max(2, size // 4) for name, size in COUNT_SIZES.items()}
 """Run-time sizes, with a few blocks each."""
 
@@ -30,14 +30,13 @@ SMALL = {name: max(2, size // 4) for name, size in COUNT_SIZES.items()}
 def compared(case: str, *, dry: bool) -> dict[str, object]:
     """Elements of the outputs, and how many differ."""
     example = find(case)
-    kernel = example.sketch.kernel
-    source = cuda_source(kernel, complete_example(example).completions[0].holes)
-    compiled = compile_cuda(source.text, arch=DRY_ARCH if dry else device_arch())
+    form = completed(case, DRY_ARCH if dry else device_arch())
+    kernel, source = form.kernel, form.source
     sizes = {size: SMALL[size] for size in kernel.sizes}
     arrays: dict[str, Any] = example.arrays(sizes)
     given = [arrays[param.name].copy() for param in kernel.params]
     ran = launch(
-        compiled.ptx,
+        form.compiled.ptx,
         source.name,
         grid=grid_of(kernel, sizes),
         block=kernel.block,
@@ -49,7 +48,7 @@ def compared(case: str, *, dry: bool) -> dict[str, object]:
         return line | {"same": False, "reason": f"the interpreter: {ran.status}, {len(ran.findings)} findings"}
     if dry:
         return line | {"same": None}
-    run_kernel(kernel, source, compiled, arrays, sizes)
+    run_kernel(kernel, source, form.compiled, arrays, sizes)
     differ = sum(
         np.count_nonzero(np.ravel(arrays[name]).view(np.uint8) != np.ravel(array).view(np.uint8)) for name, array in found.items()
     )

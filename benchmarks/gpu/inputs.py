@@ -1,8 +1,9 @@
 """Compiles all kernels of this folder's programs for machines with a GPU that have no compilers and no network.
 
-`make gpu-inputs` or `python benchmarks/gpu/inputs.py [--arch sm_90 ...] [--out build/gpu-inputs.zip]`. Needs no GPU. `make gpu`
-takes the file where it lies in `build`. A file that is there already is added to. A few minutes and a few megabytes for each
-architecture.
+`make gpu-inputs` or `python benchmarks/gpu/inputs.py [--arch sm_90 ...] [--out build/gpu-inputs.zip] [--check]`. Needs no GPU.
+`make gpu` takes the file where it lies in `build`. A file that is there already is added to: what is done is in the file, so
+that a second run goes on where the first one stopped; after a change of the code all is looked at again. About ten CPU minutes
+for the first architecture, mostly searches, and two megabytes for each. `--check` compiles nothing and says what the file lacks.
 """
 
 from __future__ import annotations
@@ -10,26 +11,29 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from hashlib import sha256
+from importlib import import_module
 from pathlib import Path
 
+import calls
 import correct
+import forms
 import latencies
+import libraries
 import peers
 import scans
 import shuffles
 
 import schedule
 from warploom.core import UserError
-from warploom.gpu import assemble, compile_cuda, compile_to_ptx, cuda_source
-from warploom.gpu.prebuilt import recorded
-from warploom.kernels import complete_example, find
-from warploom.kernels.kernelgen import cuda_source as stencil_source
-from warploom.ptx.shuffle import ShuffleOptions, shuffle
-from warploom.ptx.syntax import parse
+from warploom.gpu import compile_cuda, cuda_source
+from warploom.gpu.prebuilt import alone, names, recorded
 from warploom.scan.emit.cub import cub_source
-from warploom.schedule.cuda import Options, compile_kernel, cuda_kernel
+from warploom.scan.emit.running import compiled_program
 
-FILE = Path(__file__).parents[2] / "build" / "gpu-inputs.zip"
+ROOT = Path(__file__).parents[2]
+FILE = ROOT / "build" / "gpu-inputs.zip"
 ARCHITECTURES = ("sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
 
 Job = Callable[[str], object]
@@ -37,37 +41,28 @@ Job = Callable[[str], object]
 
 
 def jobs() -> Iterator[tuple[str, Job]]:
-    """All that the programs compile, by the program's name and the case."""
+    """All that the programs and the tests with a GPU compile, by the program's name and the case."""
     for case in correct.CASES:
-        yield f"correct/{case}", lambda arch, case=case: _completed(case, arch)
+        yield f"correct/{case}", partial(forms.completed, case)
+    for case in libraries.CASES:
+        yield f"libraries/{case}", partial(libraries.forms_of, case)
     for case in peers.CASES:
-        yield f"peers/{case}", lambda arch, case=case: _peers(case, arch)
+        yield f"peers/{case}", partial(_peers, case)
     for loop in scans.LOOPS:
-        yield f"scans/{loop}", lambda arch, loop=loop: _scan(loop, arch)
+        yield f"scans/{loop}", partial(_scan, loop)
     for case, stencil, shape in shuffles.cases([]):
-        yield f"shuffles/{case}", lambda arch, given=(stencil, shape): _stencil(*given, arch)
+        yield f"shuffles/{case}", lambda arch, given=(stencil, shape): list(shuffles.versions(*given, arch))
     for case, entry in schedule.hand_written().items():
-        yield (
-            f"schedule/{case}",
-            lambda arch, entry=entry: [compile_kernel(cuda_kernel(nest, Options(arch=arch))) for nest in entry().nests],
-        )
-    yield "schedule/copy", lambda arch: compile_cuda(schedule.COPY, arch)
-    for name, parts in latencies.CHAINS.items():
-        yield f"latencies/{name}", lambda arch, parts=parts: compile_cuda(latencies.chain_source(*parts), arch)
-    for name, step in latencies.RATES.items():
-        yield f"latencies/{name}", lambda arch, step=step: compile_cuda(latencies.rate_source(step), arch)
-
-
-def _completed(case: str, arch: str) -> None:
-    example = find(case)
-    compile_cuda(cuda_source(example.sketch.kernel, complete_example(example).completions[0].holes).text, arch)
+        yield f"schedule/{case}", lambda arch, entry=entry: schedule.compiled_nests(entry(), arch)
+    yield "schedule/copy", schedule.compiled_copy
+    for name, source in latencies.sources().items():
+        yield f"latencies/{name}", partial(compile_cuda, source)
+    yield "calls", calls.compiled_calls
+    yield "tests", _tests
 
 
 def _peers(case: str, arch: str) -> None:
-    example = find(case)
-    compile_cuda(cuda_source(example.baseline.kernel, {}).text, arch)
-    if case.startswith(peers.PRODUCTS) and (found := complete_example(example, space=1).completions):
-        compile_cuda(cuda_source(example.sketch.kernel, found[0].holes).text, arch)
+    peers.forms_of(case, arch)
     for peer in peers.peers_of(case):
         peers.compile_peer(peer.source, arch)
 
@@ -75,13 +70,38 @@ def _peers(case: str, arch: str) -> None:
 def _scan(loop: str, arch: str) -> None:
     made = scans.scan_of(loop)
     compile_cuda(made.source, arch)
+    compiled_program(made)  # for the dry run
     peers.compile_peer(cub_source(made.plain), arch)
 
 
-def _stencil(stencil: shuffles.Stencil, shape: shuffles.Shape, arch: str) -> None:
-    text = compile_to_ptx(stencil_source(stencil, shape), arch)
-    for policy in shuffles.policies(arch).values():
-        assemble(shuffle(parse(text), ShuffleOptions(policy=policy)).text, arch)
+def _tests(arch: str) -> None:
+    for kernel, completions in import_module("tests.gpu.kernels").on_devices():
+        compile_cuda(cuda_source(kernel, completions).text, arch)
+    compile_cuda(import_module("tests.gpu.calls.test_sketch_calls").CALLS.source.text, arch)
+
+
+def state() -> str:
+    """Names the code that the kernels depend on."""
+    folders = ("src/warploom", "benchmarks/gpu", "tests/gpu", "tests/schedule/cuda")
+    files = (path for folder in folders for path in sorted((ROOT / folder).rglob("*.py")))
+    return sha256(b"\0".join(path.read_bytes() for path in files)).hexdigest()[:16]
+
+
+def lacking(path: Path, todo: Sequence[tuple[str, str, Job]]) -> list[str]:
+    """The jobs of which the file lacks something, with what; nothing is compiled."""
+    with alone(path):
+        return _failed(todo, lambda arch, _, job: job(arch))
+
+
+def _failed(todo: Sequence[tuple[str, str, Job]], work: Callable[[str, str, Job], object]) -> list[str]:
+    found: list[str] = []
+    for number, (arch, name, job) in enumerate(todo):
+        print(f"{number + 1}/{len(todo)} {arch} {name}", file=sys.stderr, flush=True)
+        try:
+            work(arch, name, job)
+        except UserError as error:
+            found.append(f"{arch} {name}: {str(error).splitlines()[0]}")
+    return found
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -89,17 +109,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--arch", nargs="+", default=ARCHITECTURES, metavar="ARCH", help=f"default: {' '.join(ARCHITECTURES)}")
     parser.add_argument("--only", default="", metavar="TEXT", help="only what has this text in its name, such as scans/")
     parser.add_argument("--out", type=Path, default=FILE)
+    parser.add_argument("--check", action="store_true", help="compile nothing, say what the file lacks")
     given = parser.parse_args(arguments)
-    todo = [(arch, name, job) for arch in given.arch for name, job in jobs() if given.only in name]
-    failed: list[str] = []
-    with recorded(given.out):
-        for number, (arch, name, job) in enumerate(todo):
-            print(f"{number + 1}/{len(todo)} {arch} {name}", file=sys.stderr, flush=True)
-            try:
+    todo = [(arch, name, job) for name, job in jobs() for arch in given.arch if given.only in name]
+    if given.check:
+        failed = lacking(given.out, todo)
+    else:
+        code, done = state(), names(given.out)
+        todo = [(arch, name, job) for arch, name, job in todo if f"{code}/{arch}/{name}" not in done]
+
+        def add(arch: str, name: str, job: Job) -> None:
+            with recorded(given.out, f"{code}/{arch}/{name}"):
                 job(arch)
-            except UserError as error:
-                failed.append(f"{arch} {name}: {str(error).splitlines()[0]}")
-    print(f"{given.out}: {given.out.stat().st_size / 1e6:.1f} MB", *failed, sep="\n")
+
+        failed = _failed(todo, add)
+    size = given.out.stat().st_size if given.out.is_file() else 0
+    print(f"{given.out}: {size / 1e6:.1f} MB", *failed, sep="\n")
     return int(bool(failed))
 
 

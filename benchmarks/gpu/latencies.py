@@ -1,7 +1,8 @@
 """On a GPU: the latencies and rates that the model of shuffle profit takes from `warploom.machines`, measured.
 
-`python benchmarks/gpu/latencies.py [--json]`. Latencies: chains of dependent operations of one warp, cycles by `clock64`. Rates:
-many warps, independent operations, warp operations per cycle of one multiprocessor.
+`python benchmarks/gpu/latencies.py [--json] [--dry-run]`. Latencies: chains of dependent operations of one warp, cycles by
+`clock64`. Rates: many warps, independent operations, warp operations per cycle of one multiprocessor. `--dry-run` needs no GPU:
+all are compiled.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import json
 import sys
 
 import numpy as np
+from forms import DRY_ARCH
 
 from warploom.gpu import compile_cuda, device_arch, device_available, launch
 
@@ -69,6 +71,12 @@ def rate_source(step: str) -> str:
 """
 
 
+def sources() -> dict[str, str]:
+    """The CUDA of each figure."""
+    chains = {name: chain_source(*parts) for name, parts in CHAINS.items()}
+    return chains | {name: rate_source(step) for name, step in RATES.items()}
+
+
 def measure(source: str, threads: int, arch: str) -> int:
     """Cycles, the least of five runs."""
     compiled = compile_cuda(source, arch=arch)
@@ -82,21 +90,21 @@ def measure(source: str, threads: int, arch: str) -> int:
 
 
 def main() -> int:
-    as_json = "--json" in sys.argv[1:]
-    if not device_available():
-        print("no CUDA device: nothing to measure", file=sys.stderr)
+    as_json, is_dry = "--json" in sys.argv[1:], "--dry-run" in sys.argv[1:]
+    if not is_dry and not device_available():
+        print("no CUDA device: nothing to measure (--dry-run compiles the chains without one)", file=sys.stderr)
         return 3
-    arch = device_arch()
-    lines = [
-        {"case": name, "arch": arch, "cycles": round(measure(chain_source(*parts), 32, arch) / STEPS, 1)}
-        for name, parts in CHAINS.items()
-    ]
-    lines += [
-        {"case": name, "arch": arch, "warp_operations_per_cycle": round(32 * STEPS / measure(rate_source(step), 1024, arch), 3)}
-        for name, step in RATES.items()
-    ]
-    for line in lines:
-        print(json.dumps(line) if as_json else line)
+    arch = DRY_ARCH if is_dry else device_arch()
+    for name, source in sources().items():
+        line: dict[str, object] = {"case": name, "arch": arch}
+        if is_dry:
+            compiled = compile_cuda(source, arch)
+            line |= {"registers": compiled.registers, "local_bytes": compiled.local_bytes}
+        elif name in CHAINS:
+            line["cycles"] = round(measure(source, 32, arch) / STEPS, 1)
+        else:
+            line["warp_operations_per_cycle"] = round(32 * STEPS / measure(source, 1024, arch), 3)
+        print(json.dumps(line) if as_json else line, flush=True)
     return 0
 
 

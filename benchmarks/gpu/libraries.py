@@ -1,7 +1,8 @@
 """On a GPU: library kernels beside what PyTorch, CuPy and a plain device copy take for the same data.
 
-`python benchmarks/gpu/libraries.py [--json] [CASE ...]`. Libraries that are not installed are left out and said so. Times are
-medians and quartiles of repeated launches by device events; data larger than the caches.
+`python benchmarks/gpu/libraries.py [--json] [--dry-run] [CASE ...]`. Libraries that are not installed are left out and said so.
+Times are medians and quartiles of repeated launches by device events; data larger than the caches. `--dry-run` needs no GPU:
+our kernels are compiled.
 """
 
 from __future__ import annotations
@@ -12,28 +13,29 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from forms import DRY_ARCH, Form, completed, shared
 from times import Figures, figures, torch_figures
 
 from warploom.core import UserError
-from warploom.gpu import compile_cuda, cuda_source, device_arch, device_available, time_on_device
-from warploom.kernels import complete_example, find
+from warploom.gpu import device_arch, device_available, time_on_device
+from warploom.kernels import find
 from warploom.tools.bench.kernels import TIME_SIZES
 
 CASES = ("conv1d-3", "conv1d-9", "conv1d-17", "conv2d-3", "conv2d-5", "conv2d-7", "aos-store-crc-3", "aos-store-crc-4")
 REPEATS = 20
 
 
+def forms_of(name: str, arch: str) -> dict[str, Form]:
+    """The completed kernel and its shared-memory baseline, by the names of their times."""
+    return {"kernel_ms": completed(name, arch), "baseline_ms": shared(name, arch)}
+
+
 def ours(name: str, arrays: dict[str, Any], sizes: dict[str, int]) -> dict[str, Figures]:
-    """Milliseconds of the completed kernel and of its shared-memory baseline."""
-    example = find(name)
-    report = complete_example(example)
-    kernel, baseline = example.sketch.kernel, example.baseline.kernel
-    times: dict[str, Figures] = {}
-    for label, form, holes in (("kernel_ms", kernel, report.completions[0].holes), ("baseline_ms", baseline, {})):
-        source = cuda_source(form, holes)
-        compiled = compile_cuda(source.text, arch=device_arch())
-        times[label] = figures(time_on_device(form, source, compiled, arrays, sizes, repeats=REPEATS))
-    return times
+    """Milliseconds of both."""
+    return {
+        label: figures(time_on_device(form.kernel, form.source, form.compiled, arrays, sizes, repeats=REPEATS))
+        for label, form in forms_of(name, device_arch()).items()
+    }
 
 
 def torch_times(name: str, arrays: dict[str, Any]) -> dict[str, Figures]:
@@ -69,20 +71,24 @@ def cupy_times(name: str, arrays: dict[str, Any]) -> dict[str, Figures]:
 
 
 def main(arguments: list[str]) -> int:
-    as_json = "--json" in arguments
-    if not device_available():
-        print("no CUDA device here: nothing to time", file=sys.stderr)
+    as_json, is_dry = "--json" in arguments, "--dry-run" in arguments
+    if not is_dry and not device_available():
+        print("no CUDA device here: nothing to time (--dry-run compiles the kernels without one)", file=sys.stderr)
         return 3
     libraries = {"torch": torch_times, "cupy": cupy_times}
     for library in [name for name in libraries if find_spec(name) is None]:
         print(f"{library} is not installed: left out", file=sys.stderr)
         del libraries[library]
-    for name in [argument for argument in arguments if argument != "--json"] or CASES:
+    for name in [argument for argument in arguments if argument not in ("--json", "--dry-run")] or CASES:
         try:
             example = find(name)
         except UserError as error:
             print(error, file=sys.stderr)
             return 2
+        if is_dry:
+            found = {label: form.compiled.registers for label, form in forms_of(name, DRY_ARCH).items()}
+            print(json.dumps({"case": name, "registers": found}) if as_json else f"{name:<20} registers {found}")
+            continue
         sizes = {size: TIME_SIZES[size] for size in example.sketch.kernel.sizes}
         arrays = example.arrays(sizes)
         times = ours(name, arrays, sizes)

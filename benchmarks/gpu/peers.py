@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from forms import DRY_ARCH, Form, completed, least, shared
 from times import Figures, figures
 
 from warploom.core import UserError, find_tool
@@ -36,7 +37,6 @@ from warploom.gpu import (
     Compiled,
     compile_cuda,
     compile_to_ptx,
-    cuda_source,
     device_arch,
     device_available,
     time_kernel,
@@ -48,7 +48,6 @@ from warploom.tools.bench.kernels import COUNT_SIZES, TIME_SIZES
 
 LANES = 32
 REPEATS = 20
-DRY_ARCH = "sm_90"
 WITHOUT_CUB = "the headers of CUB (nvidia-cuda-cccl) are not installed"
 STRUCTS = (2, 3, 4, 5, 7, 8)
 FILTERS = (3, 5, 7)
@@ -261,25 +260,24 @@ def dry_run(case: str) -> dict[str, object]:
     return {"case": case, "right": right, "libraries": missing}
 
 
+def forms_of(case: str, arch: str) -> dict[str, Form]:
+    """Kernels of the library that are timed."""
+    found = {"ours": completed(case, arch), "shared": shared(case, arch)}
+    if case.startswith(PRODUCTS):
+        if (smallest := least(case, arch)) is not None:
+            found["ben-sasson"] = smallest
+        found["ben-sasson-shared"] = found["shared"]
+    return found
+
+
 def measure(case: str) -> dict[str, object]:
     """Medians and quartiles of the milliseconds of ours and of each peer; sizes larger than the caches."""
     example = find(case)
     sizes = {size: TIME_SIZES[size] for size in example.sketch.kernel.sizes}
     arrays = example.arrays(sizes)
     line: dict[str, object] = {"case": case, "sizes": sizes, "arch": device_arch()}
-    forms = {
-        "ours": (example.sketch.kernel, complete_example(example).completions[0].holes),
-        "shared": (example.baseline.kernel, {}),
-    }
-    if case.startswith(PRODUCTS):
-        least = complete_example(example, space=1)
-        if least.completions:
-            forms["ben-sasson"] = (example.sketch.kernel, least.completions[0].holes)
-        forms["ben-sasson-shared"] = forms["shared"]
-    for name, (form, holes) in forms.items():
-        source = cuda_source(form, holes)
-        compiled = compile_cuda(source.text, arch=device_arch())
-        line[name] = figures(time_on_device(form, source, compiled, arrays, sizes, repeats=REPEATS))
+    for name, form in forms_of(case, device_arch()).items():
+        line[name] = figures(time_on_device(form.kernel, form.source, form.compiled, arrays, sizes, repeats=REPEATS))
     for peer in peers_of(case):
         compiled = compile_peer(peer.source, device_arch())
         if compiled is None:

@@ -20,7 +20,7 @@ from times import Figures, figures, torch_figures
 
 from warploom import scan
 from warploom.core import UserError
-from warploom.gpu import Compiled, compile_cuda, device_arch, device_available, time_kernel
+from warploom.gpu import Compiled, compile_cuda, device_arch, device_available, time_kernel, toolchain_available
 from warploom.scan.emit.cub import cub_source
 from warploom.scan.emit.cuda import CudaScan, cuda_scan
 from warploom.scan.emit.peers import NotInstalledError, try_cub
@@ -47,6 +47,8 @@ def dry_run(made: CudaScan) -> dict[str, object]:
     """Results that were compared, or what differs."""
     ours = compare(made, ["scan_block", "scan_device"], sizes=(130,), tiles=1)
     line: dict[str, object] = {"ours": ours.mismatch or ours.cases}
+    if not toolchain_available():  # CUB's headers are looked for beside them
+        return line | {"cub": "no compilers are installed", "right": not ours.mismatch}
     try:
         theirs = try_cub(made.plain)
         line["cub"] = theirs.mismatch or theirs.cases

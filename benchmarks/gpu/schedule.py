@@ -1,9 +1,9 @@
 """On a GPU: scheduled kernels beside PyTorch (cuBLAS, cuDNN) and a device copy of as many bytes, f32 without tensor cores.
 
-`python benchmarks/gpu/schedule.py [--json] [--check] [CASE | FILE.jsonl ...]`. A CASE is one of the nests below, written by hand.
-A FILE has one line per program, as `explore --json` ends with: {"kernel": NAME, "sizes": {...}, "target": ARCH, "decisions":
-{...}}. --check compares results with NumPy first. Times are medians and quartiles of repeated launches by device events; the
-time of a program is the sum over its kernels.
+`python benchmarks/gpu/schedule.py [--json] [--check] [--dry-run] [CASE | FILE.jsonl ...]`. A CASE is one of the nests below,
+written by hand. A FILE has one line per program, as `explore --json` ends with: {"kernel": NAME, "sizes": {...}, "target": ARCH,
+"decisions": {...}}. --check compares results with NumPy first. Times are medians and quartiles of repeated launches by device
+events; the time of a program is the sum over its kernels. --dry-run needs no GPU: the kernels are compiled.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from forms import DRY_ARCH
 from times import Figures, figures, torch_figures, total
 
 from warploom.core import UserError
-from warploom.gpu import compile_cuda, device_arch, device_available, time_kernel
+from warploom.gpu import Compiled, compile_cuda, device_arch, device_available, time_kernel
 from warploom.kernels.tensors import TensorKernel, tensor_kernel
 from warploom.schedule.backbone import cuda_tiles
-from warploom.schedule.cuda import Options, compile_kernel, cuda_kernel, facts_of, run, time, with_outputs
+from warploom.schedule.cuda import CudaKernel, Options, compile_kernel, cuda_kernel, facts_of, run, time, with_outputs
 from warploom.schedule.nest import Nest
 from warploom.schedule.targets import target as target_named
 
@@ -84,15 +85,15 @@ def hand_written() -> dict[str, Callable[[], Entry]]:
     }
 
 
-def explored(path: Path) -> Iterator[Entry]:
-    """Programs as `explore --json` reports them."""
+def explored(path: Path, arch: str) -> Iterator[Entry]:
+    """Programs as `explore --json` reports them; for the architecture where a line names no target."""
     choices = import_module("warploom.schedule.choices")
     for line in path.read_text().splitlines():
         record = json.loads(line)
         kernel: TensorKernel = tensor_kernel(record["kernel"])
         sizes = kernel.sizes_with(record.get("sizes"))
         stages = kernel.program(sizes, cuda_tiles).stages
-        target = target_named(record.get("target", device_arch()))
+        target = target_named(record.get("target", arch))
         found: list[Nest] = []
         for stage in stages:
             space = choices.kernel_space(stage, target)
@@ -144,29 +145,36 @@ COPY = """extern "C" __global__ void copy(const float4* from, float4* to, int co
 """
 
 
+def compiled_copy(arch: str) -> Compiled:
+    return compile_cuda(COPY, arch)
+
+
 def copy_ms(moved_bytes: int, arch: str) -> Figures:
     """A kernel that reads half of the bytes and writes as many."""
     count = max(1, moved_bytes // 32)
     arrays = [np.zeros(4 * count, np.float32), np.zeros(4 * count, np.float32)]
-    compiled = compile_cuda(COPY, arch)
+    compiled = compiled_copy(arch)
     return figures(time_kernel(compiled, "copy", (-(-count // 256), 1, 1), (256, 1, 1), arrays, [count], repeats=REPEATS))
+
+
+def compiled_nests(entry: Entry, arch: str) -> list[tuple[CudaKernel, Compiled]]:
+    """The kernels, and their machine code. UserError: those of `compile_cuda`."""
+    kernels = [cuda_kernel(nest, Options(arch=arch)) for nest in entry.nests]
+    return [(kernel, compile_kernel(kernel)) for kernel in kernels]
 
 
 def ours(entry: Entry, arch: str, *, check: bool) -> dict[str, Any]:
     """Milliseconds, summed over the kernels, and what the compiler says of each."""
-    kernels = [cuda_kernel(nest, Options(arch=arch)) for nest in entry.nests]
-    compiled = [compile_kernel(kernel) for kernel in kernels]
+    both = compiled_nests(entry, arch)
+    kernels = [kernel for kernel, _ in both]
     arrays: dict[str, Any] = {n: np.array(a) for n, a in with_outputs(kernels, dict(entry.arrays)).items()}
     found: dict[str, Any] = {}
     if check:
-        for kernel, code in zip(kernels, compiled, strict=True):
+        for kernel, code in both:
             run(kernel, code, arrays, entry.scalars)
         found["max_error"] = max(error(arrays[n].reshape(-1), np.asarray(e).reshape(-1)) for n, e in entry.expected.items())
-    times = [
-        figures(time(kernel, code, arrays, entry.scalars, repeats=REPEATS, warm_up=WARM_UP))
-        for kernel, code in zip(kernels, compiled, strict=True)
-    ]
-    facts = [facts_of(kernel, code) for kernel, code in zip(kernels, compiled, strict=True)]
+    times = [figures(time(kernel, code, arrays, entry.scalars, repeats=REPEATS, warm_up=WARM_UP)) for kernel, code in both]
+    facts = [facts_of(kernel, code) for kernel, code in both]
     registers = [f.registers for f in facts]
     return found | {"kernel_ms": total(times), "registers": registers, "shared_bytes": [f.shared_bytes for f in facts]}
 
@@ -198,29 +206,36 @@ def line_of(entry: Entry, arch: str, *, check: bool) -> dict[str, Any]:
     return {key: round(value, 4) if isinstance(value, float) else value for key, value in line.items()}
 
 
-def entries(words: Sequence[str]) -> Iterator[Entry]:
+def dry_run(entry: Entry) -> dict[str, Any]:
+    """Registers of the kernels and of the copy."""
+    found = [code.registers for _, code in compiled_nests(entry, DRY_ARCH)]
+    return {"case": entry.case, "registers": found, "copy": compiled_copy(DRY_ARCH).registers}
+
+
+def entries(words: Sequence[str], arch: str) -> Iterator[Entry]:
     """Raises SystemExit for a word that is neither a case nor a file."""
     cases = hand_written()
     for word in words or tuple(cases):
         if word in cases:
             yield cases[word]()
         elif Path(word).is_file():
-            yield from explored(Path(word))
+            yield from explored(Path(word), arch)
         else:
             raise SystemExit(f"expected a case ({', '.join(cases)}) or a file of lines, got {word}")
 
 
 def main(arguments: list[str]) -> int:
-    as_json, check = "--json" in arguments, "--check" in arguments
+    as_json, check, is_dry = "--json" in arguments, "--check" in arguments, "--dry-run" in arguments
     words = [a for a in arguments if not a.startswith("--")]
-    if not device_available():
-        print("no CUDA device here: nothing to time", file=sys.stderr)
+    if not is_dry and not device_available():
+        print("no CUDA device here: nothing to time (--dry-run compiles the kernels without one)", file=sys.stderr)
         return 3
-    if find_spec("torch") is None:
+    arch = DRY_ARCH if is_dry else device_arch()
+    if not is_dry and find_spec("torch") is None:
         print("torch is not installed: left out", file=sys.stderr)
     try:
-        for entry in entries(words):
-            line = line_of(entry, device_arch(), check=check)
+        for entry in entries(words, arch):
+            line = dry_run(entry) if is_dry else line_of(entry, arch, check=check)
             print(json.dumps(line) if as_json else line, flush=True)
     except UserError as problem:
         print(problem, file=sys.stderr)

@@ -67,7 +67,7 @@ def test_calls_give_what_the_loop_gives(name: str, made: Callable[[str], Any], m
     assert agrees(function(*given), wanted)
     monkeypatch.setattr(compiled, "PART", 30)  # several threads
     assert agrees(function(*given), wanted)
-    assert function.way(*given) == ("numpy" if name in ("beyond", "letters") else "compiled")
+    assert function.way(*given) == "compiled"
 
 
 @pytest.mark.parametrize("name", ["sums", "smoothed", "segments", "best"])

@@ -1,6 +1,8 @@
 """Kernels built by hand for the tests of printing."""
 
-from warploom.core import DType, f32
+from collections.abc import Iterator
+
+from warploom.core import DType, bf16, f32, i32
 from warploom.ir import (
     Accumulate,
     Accumulated,
@@ -34,6 +36,7 @@ from warploom.ir import (
 )  # fmt: skip
 
 N = SizeVar("n")
+DEVICE_TYPES = (f32, i32, bf16)
 LANE, K, I = IndexVar("lane"), IndexVar("k"), IndexVar("i")
 TRUE = IndexConst(True)
 
@@ -108,6 +111,12 @@ def conv1d(dtype: DType = f32, taps: int = 3) -> tuple[Kernel, dict[str, IndexEx
         "tap": b("%", b("+", b("*", HoleArg(0), 1), b("*", HoleArg(1), 0)), taps),
     }
     return kernel, done
+
+
+def on_devices(*dtypes: DType) -> Iterator[tuple[Kernel, dict[str, IndexExpr]]]:
+    """The kernels with completions that tests run on a GPU, of these types or of all; `make gpu-inputs` compiles them, too."""
+    for dtype in dtypes or DEVICE_TYPES:
+        yield from (conv1d(dtype, taps=9), transpose(5, dtype), transpose(7, dtype))
 
 
 def transpose(struct: int, dtype: DType = f32) -> tuple[Kernel, dict[str, IndexExpr]]:

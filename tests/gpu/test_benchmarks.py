@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import importlib.util
+import json
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -29,11 +31,15 @@ def program(name: str) -> ModuleType:
     return module
 
 
-def test_every_microbenchmark_compiles_without_local_memory() -> None:
+def test_every_microbenchmark_compiles_without_local_memory(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     latencies = program("latencies")
-    sources = [latencies.chain_source(*parts) for parts in latencies.CHAINS.values()]
-    for source in (*sources, *map(latencies.rate_source, latencies.RATES.values())):
-        assert compile_cuda(source).local_bytes == 0
+    monkeypatch.setattr(sys, "argv", ["latencies.py", "--dry-run", "--json"])
+    assert latencies.main() == 0
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [line["case"] for line in lines] == [*latencies.CHAINS, *latencies.RATES]
+    assert all(line["local_bytes"] == 0 for line in lines)
 
 
 def test_the_stencils_have_all_their_cases() -> None:
@@ -143,13 +149,13 @@ def test_everything_says_what_it_lacks(
     assert everything.main([]) == 3 and "no compilers (NVRTC, ptxas) are installed, and no build" in capsys.readouterr().err
     piece = everything.Piece
     show = (sys.executable, "-c", "import os; print('{\"case\": \"' + os.environ['WARPLOOM_PREBUILT'] + '\"}')")
-    monkeypatch.setattr(
-        everything, "pieces", lambda: [piece("tests", ("false",)), piece("calls/numpy", ("false",)), piece("a", show)]
-    )
-    (made := tmp_path / "inputs.zip").touch()
+    monkeypatch.setattr(everything, "pieces", lambda: [piece("a", show)])
+    monkeypatch.setattr(everything, "ROOT", tmp_path)
+    (made := tmp_path / "build" / "inputs.zip").parent.mkdir()
+    made.touch()
     monkeypatch.setattr(everything, "INPUTS", made)
     assert everything.main(["--out", str(tmp_path / "lines.jsonl")]) == 0
-    assert "the tests and the calls are left out" in capsys.readouterr().err
+    assert "no compilers: kernels are taken from build/inputs.zip" in capsys.readouterr().err
     assert [line["case"] for line in everything.read(tmp_path / "lines.jsonl")] == [str(made)]
 
 
@@ -178,8 +184,15 @@ def test_kernels_are_compiled_for_machines_without_compilers(
             compile_cuda(**other)
     monkeypatch.delenv("WARPLOOM_PREBUILT")
     assert inputs.main(words) == 0 and path.stat().st_size == length, "all of it is there already"
+    with monkeypatch.context() as changed:
+        changed.setattr(inputs, "state", lambda: "other code")
+        assert inputs.main(words) == 0, "all kernels are in the file, so that none is compiled"
+    assert path.stat().st_size > length, "the file says so"
+    assert inputs.main([*words, "--check"]) == 0
     assert inputs.main([*words[:3], "latencies/sh", *words[4:]]) == 1
-    assert "sm_90 latencies/shuffle_cycles: " in capsys.readouterr().out
+    assert "sm_90 latencies/shuffle_cycles: error[TOOL_MISSING]" in capsys.readouterr().out
+    assert inputs.main([*words[:3], "latencies/sh", *words[4:], "--check"]) == 1
+    assert "sm_90 latencies/shuffle_cycles: error[PREBUILT]: expected the ptx of a kernel for" in capsys.readouterr().out
     monkeypatch.setenv("WARPLOOM_PREBUILT", str(tmp_path / "other.zip"))
     for content in (None, b"PK no"):
         if content:
@@ -187,6 +200,27 @@ def test_kernels_are_compiled_for_machines_without_compilers(
         with pytest.raises(UserError, match=r"expected a file of compiled kernels, got .*other\.zip") as caught:
             compile_cuda(source)
         assert "make gpu-inputs" in (caught.value.diagnostics[0].fix or "")
+
+
+def test_without_a_gpu_what_would_be_timed_is_compiled(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert program("schedule").main(["--dry-run", "--json", "matmul-256-256-32"]) == 0
+    assert program("libraries").main(["--dry-run", "--json", "aos-store-crc-3"]) == 0
+    monkeypatch.setattr(sys, "argv", ["shuffles.py", "--dry-run", "--json", "kernelgen/vecadd"])
+    assert program("shuffles").main() == 0
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert lines[0]["registers"][0] > 0 and lines[1]["registers"].keys() == {"kernel_ms", "baseline_ms"}
+    assert lines[2]["registers"].keys() == {"original", "all", "profitable"} and len(lines) == 3
+
+
+def test_the_kernels_of_every_piece_are_compiled_elsewhere() -> None:
+    everything, inputs = program("everything"), program("inputs")
+    names = {name for name, _ in inputs.jobs()}
+    whole = {name.partition("/")[0] for name in names} & {"tests", "calls", "latencies"}
+    pieces = {re.sub("^(memcheck|racecheck)/", "correct/", piece.name) for piece in everything.pieces()}
+    assert {name for name in pieces if name.partition("/")[0] not in whole} <= names
+    assert {"tests", "calls", "latencies"} == whole
 
 
 def test_kernels_are_compared_bit_by_bit(monkeypatch: pytest.MonkeyPatch) -> None:

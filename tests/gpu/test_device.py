@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from tests.gpu.kernels import conv1d, transpose
+from tests.gpu.kernels import DEVICE_TYPES, on_devices
 
-from warploom.core import Diagnostic, UserError, bf16, f32, i32
+from warploom.core import Diagnostic, UserError, i32
 from warploom.gpu import Compiled, compile_cuda, cuda_source, device_arch, device_available, launch, run_kernel, time_on_device
 from warploom.gpu.device import _array_problem
 from warploom.ir import fill, run
@@ -39,10 +39,10 @@ def test_arrays_must_be_dense() -> None:
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("dtype", [f32, i32, bf16])
+@pytest.mark.parametrize("dtype", DEVICE_TYPES)
 def test_the_device_agrees_with_the_interpreter(dtype) -> None:
     arch = device_arch()
-    for kernel, completions in (conv1d(dtype, taps=9), transpose(5, dtype), transpose(7, dtype)):
+    for kernel, completions in on_devices(dtype):
         source = cuda_source(kernel, completions)
         compiled = compile_cuda(source.text, arch)
         sizes = {"n": 1000} if kernel.sizes else {}

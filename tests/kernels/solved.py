@@ -6,6 +6,8 @@ import ast
 import re
 
 from warploom.ir import Compare, HoleArg, IndexBinary, IndexConst, IndexExpr, IndexSelect
+from warploom.kernels import broadcast, image
+from warploom.sketch import Sketch
 
 BINARY = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Mod: "%", ast.BitXor: "^"}
 COMPARE = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
@@ -43,7 +45,7 @@ def completions(name: str, units: int = 1) -> dict[str, IndexExpr]:
             texts = AXIS
         case "stencil1d":
             texts = {"row": AXIS["row"], "lane": AXIS["lane"], "use": "True"}
-        case "conv2d-3-runs" | "conv2d-5-runs" | "stencil2d-3-runs":
+        case "conv2d-3-runs" | "conv2d-7-runs" | "stencil2d-3-runs":
             texts = {"row": AXIS["row"], "lane": AXIS["lane"]}
         case "conv2d" | "stencil2d":
             texts = IMAGE
@@ -69,6 +71,18 @@ def completions(name: str, units: int = 1) -> dict[str, IndexExpr]:
         case other:
             raise AssertionError(f"no solution written for {other}")
     return {hole: index(text) for hole, text in texts.items()}
+
+
+def side_by_side(name: str) -> Sketch:
+    """`NAME-runs`: outputs of a lane side by side, or one factor read by all lanes alike."""
+    what, number = re.fullmatch(r"(.+?)-?(\d+)(?:-reg)?-runs", name).groups()
+    match what:
+        case "conv2d" | "stencil2d":
+            return getattr(image, f"{what}_runs")(int(number))
+        case "mult":
+            return broadcast.mult_runs(int(number) // 32)
+        case _:
+            return broadcast.ffm_runs(int(number))
 
 
 def crc(s: int) -> tuple[str, str, str]:

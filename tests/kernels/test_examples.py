@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.kernels.solved import IMAGE, completions, index
+from tests.kernels.solved import IMAGE, completions, index, side_by_side
 
 from warploom.core import NOWHERE
 from warploom.ir import Kernel, aligned_params, fill, run, verify
@@ -28,6 +28,7 @@ from warploom.kernels import (
     store_rcr,
     sum_crc,
 )
+from warploom.kernels.line import conv1d_runs
 from warploom.sketch import Sketch, parse_spec
 
 # Degrees above 128 differ from these in the number of blocks only and take the interpreter seconds each.
@@ -94,19 +95,35 @@ def test_counts(name: str) -> None:
     expect_no_more_traffic(examples()[name])
 
 
-@pytest.mark.parametrize("name", ["conv1d-5", "stencil1d-2", "conv2d-3-runs", "stencil2d-3-runs"])
+@pytest.mark.parametrize("name", ["conv1d-5", "stencil1d-2"])
 def test_neighbouring_outputs(name: str) -> None:
-    """Whole tiles, tiles cut by an edge, and nothing but edges."""
+    """Whole tiles, a tile cut by the end, and nothing but the end."""
     example = find(name)
-    wide = {"h": 32, "w": 130} if "2d" in name else {"n": 1031}
-    expect(replace(example, sizes=(wide, example.sizes[1])), solved(example))
+    expect(replace(example, sizes=({"n": 1031}, example.sizes[1])), solved(example))
 
 
-@pytest.mark.parametrize("name", ["mult32-reg-runs", "mult64-reg-runs", "ffm-96-runs"])
+@pytest.mark.parametrize("name", ["conv2d-3", "stencil2d-3", pytest.param("conv2d-7", marks=pytest.mark.slow)])
+def test_neighbouring_outputs_of_images(name: str) -> None:
+    """Whole tiles beside tiles cut by an edge, rows that are no whole vectors, and nothing but edges."""
+    sketch, sizes = side_by_side(f"{name}-runs"), ({"h": 32, "w": 132}, {"h": 16, "w": 129}, {"h": 1, "w": 1})
+    expect(replace(find(name), sketch=sketch, sizes=sizes), fill(sketch.kernel, completions(f"{name}-runs")))
+
+
+@pytest.mark.parametrize(("k_size", "outputs"), [(9, 4), (6, 2)])
+def test_inputs_of_more_than_the_next_lane(k_size: int, outputs: int) -> None:
+    """Edges that lanes load as a vector, and those that they load one by one."""
+    sketch, holes = conv1d_runs(k_size, outputs, 1), {"row": "0 if a0 >= a1 else 1", "lane": "(a0 + a1) % 32"}
+    filled = fill(sketch.kernel, {hole: index(text) for hole, text in holes.items()})
+    expect(replace(find(f"conv1d-{k_size}"), sketch=sketch, sizes=({"n": 300},)), filled)
+
+
+@pytest.mark.parametrize("name", ["mult32-reg", "mult64-reg", "ffm-96"])
 def test_products_with_one_factor_read_alike(name: str) -> None:
     """A whole block and one with warps that have no pair."""
-    example = find(name)
-    expect(replace(example, sizes=({"pairs": 1}, {"pairs": 5})), solved(example))
+    sketch = side_by_side(f"{name}-runs")
+    expect(
+        replace(find(name), sketch=sketch, sizes=({"pairs": 1}, {"pairs": 5})), fill(sketch.kernel, completions(f"{name}-runs"))
+    )
 
 
 @pytest.mark.parametrize("k_size", [4, 6, pytest.param(9, marks=pytest.mark.slow)])

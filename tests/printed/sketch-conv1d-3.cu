@@ -15,7 +15,7 @@ conv1d_3(const float *__restrict__ x, const float *__restrict__ w, float *__rest
   const int global_id = block * 128 + thread;
   if (block < whole) {
     const int first = (global_id - lane) * 4;
-    float inp[6];
+    float inp[8];
     const float4 inp_4 = reinterpret_cast<const float4 *>(x)[global_id];
     inp[0] = inp_4.x;
     inp[1] = inp_4.y;

@@ -17,16 +17,17 @@ conv2d_3(const float *__restrict__ x, const float *__restrict__ f, float *__rest
       weight[a][b] = f[a * 3 + b];
     }
   }
-  if (left + 128 <= w && above + 16 <= h) {
+  if ((w & 3) == 0 && left + 128 <= w && above + 16 <= h) {
     const int top = above + (thread_x >> 5) * 4;
-    const int first = left + lane * 4;
     float out[4][4] = {{0.0f, 0.0f, 0.0f, 0.0f}, {0.0f, 0.0f, 0.0f, 0.0f}, {0.0f, 0.0f, 0.0f, 0.0f}, {0.0f, 0.0f, 0.0f, 0.0f}};
     #pragma unroll
     for (int r = 0; r < 6; ++r) {
-      float inp[6];
+      float inp[8];
       #pragma unroll
-      for (int j = 0; j < 4; ++j) {
-        inp[j] = x[(top + r) * (w + 2) + first + j];
+      for (int q = 0; q < 2; ++q) {
+        const float2 inp_2 = *reinterpret_cast<const float2 *>(&x[(top + r) * (w + 2) + q * 2 + lane * 4 + block_x * 128]);
+        inp[q * 2] = inp_2.x;
+        inp[q * 2 + 1] = inp_2.y;
       }
       #pragma unroll
       for (int j = 0; j < 2; ++j) {
@@ -61,10 +62,7 @@ conv2d_3(const float *__restrict__ x, const float *__restrict__ f, float *__rest
     }
     #pragma unroll
     for (int r = 0; r < 4; ++r) {
-      #pragma unroll
-      for (int o = 0; o < 4; ++o) {
-        y[(top + r) * w + first + o] = out[r][o];
-      }
+      *reinterpret_cast<float4 *>(&y[(top + r) * w + lane * 4 + block_x * 128]) = make_float4(out[r][0], out[r][1], out[r][2], out[r][3]);
     }
   } else {
     #pragma unroll 1
@@ -91,6 +89,9 @@ conv2d_3(const float *__restrict__ x, const float *__restrict__ f, float *__rest
 
 inline cudaError_t launch_conv2d_3(
     const float *__restrict__ x, const float *__restrict__ f, float *__restrict__ y, int h, int w, cudaStream_t stream = nullptr) {
+  if (reinterpret_cast<size_t>(x) % 8 != 0 || reinterpret_cast<size_t>(y) % 16 != 0) {
+    return cudaErrorMisalignedAddress;
+  }
   const dim3 block_size(128, 1, 1);
   const dim3 grid_size((w + 127) / 128, (h + 15) / 16, 1);
   if (grid_size.x == 0 || grid_size.y == 0) {

@@ -13,14 +13,13 @@ mult64_reg(const unsigned *__restrict__ a, const unsigned *__restrict__ b, unsig
       rb[r] = b[pair * 64 + r * 32 + (thread & 31)];
     }
     unsigned out[4] = {0u, 0u, 0u, 0u};
-    const int first = pair * 64;
     const int lane = thread & 31;
     unsigned ra[2][32];
     #pragma unroll
     for (int g = 0; g < 8; ++g) {
       #pragma unroll
       for (int x = 0; x < 2; ++x) {
-        const uint4 ra_4 = *reinterpret_cast<const uint4 *>(&a[first + x * 32 + g * 4]);
+        const uint4 ra_4 = reinterpret_cast<const uint4 *>(a)[x * 8 + g + pair * 16];
         ra[x][g * 4] = ra_4.x;
         ra[x][g * 4 + 1] = ra_4.y;
         ra[x][(g * 2 + 1) * 2] = ra_4.z;

@@ -15,16 +15,17 @@ stencil2d_3(const float *__restrict__ x, float *__restrict__ y, int h, int w) {
   const int lane = thread_x & 31;
   const int above = block_y * 16;
   const int left = block_x * 128;
-  if (left + 128 <= w && above + 16 <= h) {
+  if ((w & 3) == 0 && left + 128 <= w && above + 16 <= h) {
     const int top = above + (thread_x >> 5) * 4;
-    const int first = left + lane * 4;
     float out[4][4] = {{0.0f, 0.0f, 0.0f, 0.0f}, {0.0f, 0.0f, 0.0f, 0.0f}, {0.0f, 0.0f, 0.0f, 0.0f}, {0.0f, 0.0f, 0.0f, 0.0f}};
     #pragma unroll
     for (int r = 0; r < 6; ++r) {
-      float inp[6];
+      float inp[8];
       #pragma unroll
-      for (int j = 0; j < 4; ++j) {
-        inp[j] = x[(top + r) * (w + 2) + first + j];
+      for (int q = 0; q < 2; ++q) {
+        const float2 inp_2 = *reinterpret_cast<const float2 *>(&x[(top + r) * (w + 2) + q * 2 + lane * 4 + block_x * 128]);
+        inp[q * 2] = inp_2.x;
+        inp[q * 2 + 1] = inp_2.y;
       }
       #pragma unroll
       for (int j = 0; j < 2; ++j) {
@@ -59,10 +60,7 @@ stencil2d_3(const float *__restrict__ x, float *__restrict__ y, int h, int w) {
     }
     #pragma unroll
     for (int r = 0; r < 4; ++r) {
-      #pragma unroll
-      for (int o = 0; o < 4; ++o) {
-        y[(top + r) * w + first + o] = divided_by_9(out[r][o]);
-      }
+      *reinterpret_cast<float4 *>(&y[(top + r) * w + lane * 4 + block_x * 128]) = make_float4(divided_by_9(out[r][0]), divided_by_9(out[r][1]), divided_by_9(out[r][2]), divided_by_9(out[r][3]));
     }
   } else {
     #pragma unroll 1
@@ -89,6 +87,9 @@ stencil2d_3(const float *__restrict__ x, float *__restrict__ y, int h, int w) {
 
 inline cudaError_t launch_stencil2d_3(
     const float *__restrict__ x, float *__restrict__ y, int h, int w, cudaStream_t stream = nullptr) {
+  if (reinterpret_cast<size_t>(x) % 8 != 0 || reinterpret_cast<size_t>(y) % 16 != 0) {
+    return cudaErrorMisalignedAddress;
+  }
   const dim3 block_size(128, 1, 1);
   const dim3 grid_size((w + 127) / 128, (h + 15) / 16, 1);
   if (grid_size.x == 0 || grid_size.y == 0) {

@@ -1,8 +1,12 @@
 """Findings of the verifier, which has none for good files."""
 
+from collections import Counter
+
 import pytest
+from benchmarks.fuzz import assembler
 from tests.ptx.corpus import names, text
 
+from warploom.gpu import toolchain_available
 from warploom.ptx.syntax import parse
 from warploom.ptx.verify import WARNINGS, verify
 
@@ -43,8 +47,8 @@ GOOD = (
     "bfe.u64 %d1, %d2, %r1, 3;",
     "popc.b64 %r1, %d1;",
     "set.lt.u32.f32 %r1, %f1, %f2;",
-    "set.eq.ftz.f32.s32 %f1, %r1, %r2;",
-    "setp.ne.f16 %p1|%p2, %h1, %hf2;",
+    "set.eq.ftz.f32.f32 %f1, %f1, %f2;",
+    "setp.ne.f16x2 %p1|%p2, %r1, %hx2;",
     "slct.f32.s32 %f1, %f2, %f3, %r1;",
     "selp.b64 %fd1, %d1, %d2, %p1;",
     "ld.global.u8 %d1, [%d2];",
@@ -63,6 +67,28 @@ GOOD = (
     "bar.sync 0;",
     "bar.red.popc.u32 %r1, 0, !%p1;",
     "atom.shared.add.f32 %f1, [sh], %f2;",
+    "atom.global.gpu.acq_rel.add.f32 _, [%d1], %f2;",
+    "atom.global.v2.f32.add {%f1, %f2}, [%d1], {%f1, %f2};",
+    "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%r1], %r2, [%r3];",
+    "st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r1], %r2, [%r3];",
+    "ld.global.L1::evict_last.L2::cache_hint.v4.b32 {%r1, %r2, %r3, %r4}, [%d1], %d2;",
+    "ld.global.nc.L1::no_allocate.L2::128B.v2.f32 {%f1, %f2}, [%d1];",
+    "cp.async.cg.shared.global.L2::128B [%r1], [%d1], 0x10, 0x10;",
+    "cvt.rn.ftz.f32.s32 %f1, %r2;",
+    "cvt.rn.satfinite.e4m3x2.f32 %h1, %f1, %f2;",
+    "cvt.rzi.u64.f32 %d1, %d2;",
+    "fence.proxy.async.shared::cta;",
+    "fence.mbarrier_init.release.cluster;",
+    "add.f32 %f1, %f2, 1.5;",
+    "selp.b32 %r1, 0f3F800000, 5, %p1;",
+    "mov.b64 %d1, {%r1, %tid.x};",
+    "add.u32 %r1, %r2, sh+4;",
+    "mov.u64 %d1, a;",
+    "bar.red.or.pred %p1, 0, 64, !%p2;",
+    "setp.lt.and.s32 %p1|%p2, %r1, %r2, !%p3;",
+    "lop3.or.b32 %r1|%p1, %r2, %r3, %r4, 150, %p2;",
+    "set.lt.u32.f16x2 %r1, %hx1, %r2;",
+    "mbarrier.arrive.expect_tx.shared.b64 _, [sh], 5;",
 )
 
 
@@ -98,8 +124,8 @@ def test_good_file() -> None:
         ("setp.eq.s32 %r1, %r2, 3;", "PTX_TYPE: expected a .pred register in setp.eq.s32, found %r1 of type .b32"),
         ("setp.eq.s32 %p1|%r1, %r2, 3;", "PTX_TYPE: expected a .pred register in setp.eq.s32, found %r1 of type .b32"),
         ("selp.b32 %r1, %r2, %r3, %r4;", "PTX_TYPE: expected a .pred register in selp.b32, found %r4 of type .b32"),
-        ("abs.u32 %r1, %r2;", "PTX_TYPE: expected .s32 as the type of abs, found .u32"),
-        ("rem.b32 %r1, %r2, 3;", "PTX_TYPE: expected .u32 or .s32 as the type of rem, found .b32"),
+        ("abs.u32 %r1, %r2;", "PTX_TYPE: expected .s32 or .f32 as the type of abs, found .u32"),
+        ("rem.b32 %r1, %r2, 3;", "PTX_TYPE: expected .s32 or .u32 as the type of rem, found .b32"),
         ("popc.s32 %r1, %r2;", "PTX_TYPE: expected .b32 as the type of popc, found .s32"),
         ("lop3.b32 %r1, %r2, %r3, %r1, 256;", "PTX_VALUE: expected a table of 0 to 255 in lop3.b32, found 256"),
         ("@%r1 ret;", "PTX_GUARD: expected a predicate register as the guard, found %r1, a register of type .b32"),
@@ -112,6 +138,62 @@ def test_good_file() -> None:
 )  # fmt: skip
 def test_bad(body: str, expected: str) -> None:
     assert said(body) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("shfl.sync.down.u32 %r1, %r2, %r3, %r4, %r5;", "PTX_TYPE: expected .b32 as the type of shfl, found .u32"),
+        ("mul.u32 %r1, %r2, %r3;", "PTX_FORM: expected mul with modifiers that it has in PTX, found mul.u32"),
+        ("add.b32 %r1, %r2, %r3;", "PTX_TYPE: expected .u32 or .s32 or .f32 as the type of add, found .b32"),
+        ("add.lo.s32 %r1, %r2, %r3;", "PTX_FORM: expected add with modifiers that it has in PTX, found add.lo.s32"),
+        ("add.sat.u32 %r1, %r2, %r3;", "PTX_FORM: expected add with modifiers that it has in PTX, found add.sat.u32"),
+        ("fence.async.shared::cta;", "PTX_FORM: expected fence with modifiers that it has in PTX, found fence.async.shared::cta"),
+        ("fence.acq_rel;", "PTX_FORM: expected fence with modifiers that it has in PTX, found fence.acq_rel"),
+        ("cp.async::generic.wait_all;",
+         "PTX_FORM: expected cp with modifiers that it has in PTX, found cp.async::generic.wait_all"),
+        ("bar 0;", "PTX_FORM: expected bar with modifiers that it has in PTX, found bar"),
+        ("bar.arrive 1, 5;", "PTX_VALUE: expected a multiple of 32 threads in bar.arrive, found 5"),
+        ("cp.async.shared.global [%r1], [%d1], 4;",
+         "PTX_FORM: expected cp with modifiers that it has in PTX, found cp.async.shared.global"),
+        ("cvt.s32.f32 %r1, %f1;", "PTX_FORM: expected cvt with modifiers that it has in PTX, found cvt.s32.f32"),
+        ("cvt.rzi.s32.s32 %r1, %r2;", "PTX_FORM: expected cvt with modifiers that it has in PTX, found cvt.rzi.s32.s32"),
+        ("cvt.f64.f16 %r1, %h1;", "PTX_TYPE: expected a register of at least 64 bits in cvt.f64.f16, found %r1 of type .b32"),
+        ("atom.global.add.f64 %d1, [%d2], %r1;",
+         "PTX_TYPE: expected a .f64 register in atom.global.add.f64, found %r1 of type .b32"),
+        ("add.f32 %f1, %f2, 5;", "PTX_VALUE: expected a constant of type .f32 in add.f32, found 5"),
+        ("add.s32 %r1, %r2, 0f3F800000;", "PTX_VALUE: expected a constant of type .s32 in add.s32, found 0f3F800000"),
+        ("and.b64 %d1, %d2, 0f3F800000;", "PTX_VALUE: expected a constant of type .b64 in and.b64, found 0f3F800000"),
+        ("add.f16 %h1, %h2, 0f3F800000;", "PTX_VALUE: expected a constant of type .f16 in add.f16, found 0f3F800000"),
+        ("add.s32 %r1, %r2, %tid.x;", "PTX_OPERANDS: expected a register or a number in add.s32, found %tid.x"),
+        ("add.s32 %r1, %r2, !%p1;", "PTX_OPERANDS: expected a register or a number in add.s32, found !%p1"),
+        ("add.u64 %d1, %d2, sh;", "PTX_OPERANDS: expected a register or a number in add.u64, found sh"),
+        ("mov.u32 %tid.x, %r1;", "PTX_OPERANDS: expected a register for the result of mov.u32, found %tid.x"),
+        ("neg.s32 _, %r1;", "PTX_OPERANDS: expected a register for the result of neg.s32, found _"),
+        ("mov.u64 %d1, %tid.x;", "PTX_OPERANDS: expected a register or a number in mov.u64, found %tid.x"),
+        ("mov.u64 %d1, {%r1, %r2};", "PTX_TYPE: expected a type of bits such as .b64 in a mov of parts, found .u64"),
+        ("ld.global.u32 %r1, [sh];",
+         "PTX_SPACE: expected a variable in global memory in ld.global.u32, found sh in shared memory"),
+        ("ld.u64 %d1, [a];",
+         "PTX_SPACE: expected a variable in global, shared or local memory in ld.u64, found a in param memory"),
+        ("ld.global.u32 %r1, [0f3F800000];", "PTX_OPERANDS: expected an address in ld.global.u32, found [0f3F800000]"),
+        ("ld.global.u32 %r1, [%p1];", "PTX_OPERANDS: expected an address in ld.global.u32, found [%p1]"),
+        ("ld.global.v2.u32 %r1, [%d1];", "PTX_OPERANDS: expected 2 elements in ld.global.v2.u32, found 1"),
+        ("ld.global.u32 {%r1, %r2}, [%d1];", "PTX_OPERANDS: expected 1 elements in ld.global.u32, found 2"),
+        ("setp.lt.and.s32 %p1, %r1, %r2;", "PTX_OPERANDS: expected 4 operands of setp.lt.and.s32, found 3"),
+        ("setp.lt.f16 %p1|%p2, %h1, %h2;", "PTX_OPERANDS: expected one result of setp.lt.f16, found %p1|%p2"),
+        ("lop3.or.b32 %r1, %r2, %r3, %r4, 150, %p1;",
+         "PTX_OPERANDS: expected a predicate beside the result of lop3.or.b32, found %r1"),
+    ],
+)  # fmt: skip
+def test_what_the_assembler_refuses(body: str, expected: str) -> None:
+    assert said(body) == [expected]
+
+
+def test_forms_of_a_newer_ptx_are_only_unusual() -> None:
+    assert said("add.lo.s32 %r1, %r2, %r3;", ".version 9.9\n.target sm_90\n") == [
+        "PTX_UNKNOWN: expected an instruction of PTX ISA 9.1, found add.lo.s32"
+    ]
 
 
 def test_newer_than_the_header_says() -> None:
@@ -167,6 +249,17 @@ COMPILED_BY = ("nvrtc", "kernelgen", "cub", "triton", "numba", "llvm", "warploom
 def test_no_alarm_on_what_compilers_emit(compiler: str) -> None:
     for name in names(compiler):
         assert verify(parse(text(name), name)) == (), name
+
+
+def test_no_alarm_on_one_instruction_of_each_form() -> None:
+    assert {line: said for line in assembler.seeds() if (said := assembler.refused_here(line))} == {}
+
+
+@pytest.mark.skipif(not toolchain_available(), reason="needs the extra `cuda`")
+def test_changed_instructions_against_the_assembler() -> None:
+    endings: Counter[str] = Counter()
+    assert [assembler.check(case, endings) for case in range(3)] == ["", "", ""]
+    assert endings["refused, refused here"] > 8 * endings["refused, taken here"] > 0
 
 
 @pytest.mark.parametrize("name", ["kernelgen/jacobi/guarded", "kernelgen/whispering/grid-stride", "llvm/switch/90"])

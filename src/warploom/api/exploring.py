@@ -61,6 +61,8 @@ class Explored(Result):
     def _said(self) -> Iterator[str]:
         if self.time_is:
             yield f"{self.line['time_ms']} ms {self.time_is}{' of the plain loop' if self.line.get('kind') == 'plain' else ''}"
+        if self.line.get("kind") == "plain" and "note" in self.line:
+            yield str(self.line["note"])
         if self.line.get("kept") is False:
             yield f"not kept: {self.line['not_kept']}"
 
@@ -253,7 +255,7 @@ def explore(
 
     kernel: a tensor function, a sketch or a family of sketches, or the name of one. sizes: of its arrays; `"?"` is known at run
     time, `"?:64"` then a multiple of 64, `"?:64@4096"` one for which 4096 is searched. target: `cpu` (this
-    machine), `cuda` or an architecture such as `sm_90`. budget_s: wall seconds of search and check together, 60 if not said.
+    machine), `cuda` or an architecture such as `sm_90`. budget_s: wall seconds of search, check and proof, 60 if not said.
     nodes: candidates looked at, a deterministic budget. threads: of a CPU kernel. search: a strategy; if not said, `refine`, and
     for a sketch depth first. order: choices to decide first, or `reverse`; for a sketch parameters and holes. fixed: choices
     decided by hand, with their values; a result's `decisions` give its implementation again. An interruption keeps the best so

@@ -156,8 +156,9 @@ class JitFunction(TensorHolder):
         kernel is known. Beside arrays, `sizes` names classes only; they are searched for the size of the arrays.
 
         A kernel is used if its results were compared with the function and it is faster than the plain loop. The line has `kept`,
-        and `not_kept` with the reason where it was not written. budget_s: wall seconds, 60 if not said. target: `cpu`, or a GPU's
-        such as `sm_90`, which need not be here; if not said, that of the arrays.
+        and `not_kept` with the reason where it was not written; `note` says why plain loops are kept: what was measured against
+        what. budget_s: wall seconds of search, check and proof, 60 if not said. target: `cpu`, or a GPU's such as `sm_90`, which
+        need not be here; if not said, that of the arrays.
         """
         if sizes is not None and not isinstance(sizes, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - without a checker
             raise UserError(Diagnostic("OPTION", f"expected sizes by name, got {sizes!r}", fix='Write sizes={"n": 1024}.'))

@@ -36,7 +36,7 @@ class ProvedPtx(Result):
     @property
     def differing(self) -> dict[str, object]:
         """The element that refutes it: `array`, `index`, `expected`, `found`, `line`, and the `values` (`expected`, `found`) of a
-        run at the numbers in `witness`; empty otherwise."""
+        run at the numbers in `witness`, of which those of `deciding` matter; empty otherwise."""
         return cast("dict[str, object]", self.line.get("differing", {}))
 
     @property

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from warploom import ptx
 from warploom.ir import Counts
-from warploom.machines import LINE_BYTES, SECTOR_BYTES, WARP_LANES, Architecture, Requests, Unit, Work, usual
+from warploom.machines import SECTOR_BYTES, Architecture, Requests, Unit, Work, usual
 
 _ALU = ("integer", "predicate", "compare", "move", "convert")
 """Classes of the interpreter of PTX whose instructions the integer units take."""
@@ -18,18 +18,19 @@ _PARTS: Mapping[str, Unit] = {"exchange": "load path", "alu": "integer units", "
 
 
 def counted_work(counts: Counts) -> Work:
-    """Work of an execution with these counts, as if one multiprocessor did all of it. Requests are taken as whole lines, the
-    fewest that there can be; all sectors cross to the second-level cache at least once."""
-    whole = LINE_BYTES // SECTOR_BYTES
-    requests = counts.global_sectors / whole
-    operations = counts.arithmetic / WARP_LANES
+    """Work of an execution whose waits were noted, as if one multiprocessor did all of it. Requests touch as few lines as their
+    sectors fill; what a block loads again comes from the nearest cache, all else crosses to the second-level cache."""
+    requests = counts.global_requests
+    sectors = counts.global_sectors / max(1, requests)
+    integers = counts.integer_operations + counts.selects
     return Work(
-        issued=operations + counts.shuffles + counts.shared_wavefronts + requests,
-        floats=operations,
-        requests=(Requests(requests, whole),),
+        issued=counts.float_operations + integers + counts.shuffles + counts.shared_wavefronts + requests,
+        floats=counts.float_operations,
+        integers=integers,
+        requests=(Requests(requests, sectors),),
         wavefronts=counts.shared_wavefronts,
         shuffles=counts.shuffles,
-        l2_bytes=counts.global_sectors * SECTOR_BYTES,
+        l2_bytes=(counts.global_sectors - counts.repeated_sectors) * SECTOR_BYTES,
     )
 
 

@@ -66,6 +66,7 @@ from warploom.ir.kernel.simplify import is_boolean, simplify
 from warploom.ir.kernel.tabulate import grid, leaves, tabulate
 from warploom.ir.kernel.text import index_text, kernel_text
 from warploom.ir.kernel.vectors import (
+    NO_MULTIPLES,
     aligned_params,
     aligned_shared,
     alignment_text,
@@ -73,6 +74,7 @@ from warploom.ir.kernel.vectors import (
     first_element,
     global_access,
     shared_bytes,
+    size_multiples,
     vector_problem,
     vector_type,
 )
@@ -81,6 +83,7 @@ from warploom.ir.kernel.waits import Event
 from warploom.ir.linear import from_linear, linear
 
 __all__ = [
+    "NO_MULTIPLES",
     "UNARY",
     "AccessCounts",
     "AccessUnit",
@@ -167,6 +170,7 @@ __all__ = [
     "shared_arrays",
     "shared_bytes",
     "simplify",
+    "size_multiples",
     "statements",
     "stored_arrays",
     "tabulate",

@@ -19,12 +19,12 @@ from warploom.kernels.polynomial import (
 )
 from warploom.kernels.programs import PROGRAM_NAMES, find_program, is_program
 from warploom.kernels.published import PUBLISHED, Published
-from warploom.kernels.registry import NAMES, RUN_NAMES, WALL_NAMES, examples, find, is_example
+from warploom.kernels.registry import MORE_NAMES, NAMES, WALL_NAMES, examples, find, is_example
 from warploom.kernels.structs import store_crc, store_rcr, store_shared, sum_crc, sum_shared
 from warploom.kernels.tiled import complete_example, fill_from_tile
 
 __all__ = [
-    "NAMES", "PROGRAM_NAMES", "PUBLISHED", "RUN_NAMES", "WALL_NAMES", "Example", "Published", "complete_example", "conv1d",
+    "MORE_NAMES", "NAMES", "PROGRAM_NAMES", "PUBLISHED", "WALL_NAMES", "Example", "Published", "complete_example", "conv1d",
     "conv1d_shared", "conv2d", "conv2d_shared", "examples", "ffm_reg", "ffm_shared", "fill_from_tile", "find",
     "find_program", "is_example", "is_irreducible", "is_program", "mult32_baseline", "mult32_reg", "mult32_shared",
     "mult64_baseline", "mult64_reg", "mult64_shared", "pentanomial", "random_arrays", "stencil1d", "stencil1d_shared",

@@ -1,13 +1,19 @@
-"""2-D stencil and convolution of K x K: a warp of 8 x 4 lanes keeps a tile with its halo in registers.
+"""2-D stencil and convolution of K x K: a warp keeps a tile with its halo in registers.
 
-A row of 8 floats is one 32-byte sector. Lane (row, col) holds `outputs[0]` input rows below one another from row
-`outputs[0] * row` of the tile, in every eighth column from `col`, and computes the outputs at the same places; what a shuffle
-brings serves every output of its column.
+`stencil2d` and `conv2d` are the paper's: a warp of 8 x 4 lanes, since a row of 8 floats is one 32-byte sector. Lane (row, col)
+holds `outputs[0]` input rows below one another from row `outputs[0] * row` of the tile, in every eighth column from `col`, and
+computes the outputs at the same places; what a shuffle brings serves every output of its column. In `stencil2d_runs` and
+`conv2d_runs` a lane has neighbouring outputs, so that a row of inputs takes K - 1 shuffles. Where rows of outputs are whole
+vectors (w a multiple of them), blocks of whole tiles store vectors and check no element; other blocks compute their outputs one
+by one,
+neighbouring lanes at neighbouring places.
 Source: Swizzle Inventor, section 7.1; one partition and one transformation hole per axis.
 """
 
 # ruff: noqa: N806  (capitals: compile-time constants of a sketch)
 # pyright: basic, reportInvalidTypeForm=false, reportIndexIssue=false
+
+from math import gcd
 
 from warploom.core import f32
 from warploom.kernels import language as wl
@@ -80,13 +86,11 @@ def stencil2d(
 
 
 def stencil2d_runs(k_size: int, outputs: tuple[int, int] = (4, 4), warps: int = 4) -> wl.Sketch:
-    """Box mean with holes; a lane has neighbouring outputs (in x at least K - 1), the `warps` of a block lie stacked.
-
-    A row of inputs takes K - 1 shuffles. Whole tiles check no element; blocks at the edges compute their outputs one by one.
-    """
+    """Box mean with holes; a lane has neighbouring outputs (2 or 4 in x), the `warps` of a block lie stacked."""
     K, WARPS = k_size, warps
     OY, OX = outputs
     HEIGHT, WIDTH = OY * WARPS, 32 * OX
+    TOGETHER = gcd(OX, K - 1)  # a row of inputs is K - 1 longer than one of outputs
     h, w = wl.size("h"), wl.size("w")
 
     @wl.sketch(
@@ -99,23 +103,31 @@ def stencil2d_runs(k_size: int, outputs: tuple[int, int] = (4, 4), warps: int = 
     def kernel(x: wl.Global[f32, h + K - 1, w + K - 1], y: wl.Global[f32, h, w]):
         lane = wl.lane_id()
         above, left = HEIGHT * wl.block_id("y"), WIDTH * wl.block_id()
-        if left + WIDTH <= w and above + HEIGHT <= h:
+        if w % OX == 0 and left + WIDTH <= w and above + HEIGHT <= h:
             top, first = above + OY * wl.warp_id(), left + OX * lane
             out = wl.accumulator(f32, op="+", finalize=lambda total: total / (K * K), shape=(OY, OX))
             for r in range(OY + K - 1):
-                inp = wl.register(f32, OX + K - 1)
-                for j in range(OX):
-                    inp[j] = x[top + r, first + j]
-                for j in range(K - 1):
-                    inp[OX + j] = x[top + r, left + WIDTH + j]
-                for j in range(OX + K - 1):  # the j-th input from the lane's first: its own, then the next lane's
+                inp = wl.register(f32, 2 * OX)
+                if TOGETHER == 1:
+                    for j in range(OX):
+                        inp[j] = x[top + r, first + j]
+                else:
+                    for q in range(OX // TOGETHER):
+                        for j in wl.vector(TOGETHER):
+                            inp[TOGETHER * q + j] = x[top + r, first + TOGETHER * q + j]
+                for j in range(min(OX, K - 1)):
+                    if K - 1 <= OX:
+                        inp[OX + j] = x[top + r, left + WIDTH + j]
+                    elif OX * lane + j < K - 1:
+                        inp[OX + j] = x[top + r, first + WIDTH + j]
+                for j in range(OX + K - 1):  # the j-th input from the lane's first: its own, then those of the next lanes
                     sent = inp[j % OX + OX * wl.part(2, lane, j // OX, name="row")]
                     got = wl.shfl(sent, wl.xform(lane, 32, j // OX, name="lane"))
                     for a in range(max(0, r - OY + 1), min(K, r + 1)):
                         for b in range(max(0, j - OX + 1), min(K, j + 1)):
                             out[r - a, j - b].add(got)
             for r in range(OY):
-                for o in range(OX):
+                for o in wl.vector(OX):
                     y[top + r, first + o] = out[r, o].value()
         else:
             for p in range(OY * OX):
@@ -216,13 +228,11 @@ def conv2d(
 
 
 def conv2d_runs(k_size: int, outputs: tuple[int, int] = (4, 4), warps: int = 4) -> wl.Sketch:
-    """Convolution with holes; a lane has neighbouring outputs (in x at least K - 1), the `warps` of a block lie stacked.
-
-    A row of inputs takes K - 1 shuffles. Whole tiles check no element; blocks at the edges compute their outputs one by one.
-    """
+    """Convolution with holes; a lane has neighbouring outputs (2 or 4 in x), the `warps` of a block lie stacked."""
     K, WARPS = k_size, warps
     OY, OX = outputs
     HEIGHT, WIDTH = OY * WARPS, 32 * OX
+    TOGETHER = gcd(OX, K - 1)  # a row of inputs is K - 1 longer than one of outputs
     h, w = wl.size("h"), wl.size("w")
 
     @wl.sketch(
@@ -239,23 +249,31 @@ def conv2d_runs(k_size: int, outputs: tuple[int, int] = (4, 4), warps: int = 4) 
         for a in range(K):
             for b in range(K):
                 weight[a, b] = f[a, b]
-        if left + WIDTH <= w and above + HEIGHT <= h:
+        if w % OX == 0 and left + WIDTH <= w and above + HEIGHT <= h:
             top, first = above + OY * wl.warp_id(), left + OX * lane
             out = wl.accumulator(f32, op="+", inner="*", shape=(OY, OX))
             for r in range(OY + K - 1):
-                inp = wl.register(f32, OX + K - 1)
-                for j in range(OX):
-                    inp[j] = x[top + r, first + j]
-                for j in range(K - 1):
-                    inp[OX + j] = x[top + r, left + WIDTH + j]
-                for j in range(OX + K - 1):  # the j-th input from the lane's first: its own, then the next lane's
+                inp = wl.register(f32, 2 * OX)
+                if TOGETHER == 1:
+                    for j in range(OX):
+                        inp[j] = x[top + r, first + j]
+                else:
+                    for q in range(OX // TOGETHER):
+                        for j in wl.vector(TOGETHER):
+                            inp[TOGETHER * q + j] = x[top + r, first + TOGETHER * q + j]
+                for j in range(min(OX, K - 1)):
+                    if K - 1 <= OX:
+                        inp[OX + j] = x[top + r, left + WIDTH + j]
+                    elif OX * lane + j < K - 1:
+                        inp[OX + j] = x[top + r, first + WIDTH + j]
+                for j in range(OX + K - 1):  # the j-th input from the lane's first: its own, then those of the next lanes
                     sent = inp[j % OX + OX * wl.part(2, lane, j // OX, name="row")]
                     got = wl.shfl(sent, wl.xform(lane, 32, j // OX, name="lane"))
                     for a in range(max(0, r - OY + 1), min(K, r + 1)):
                         for b in range(max(0, j - OX + 1), min(K, j + 1)):
                             out[r - a, j - b].add(weight[a, b], got)
             for r in range(OY):
-                for o in range(OX):
+                for o in wl.vector(OX):
                     y[top + r, first + o] = out[r, o].value()
         else:
             for p in range(OY * OX):

@@ -1,7 +1,7 @@
 """1-D stencil and convolution: a warp keeps its inputs in registers and passes them around by shuffles.
 
 `stencil1d` and `conv1d` are the paper's: the outputs of a lane lie 32 apart. In `stencil1d_runs` and `conv1d_runs` they are
-neighbours, so that four outputs take K - 1 shuffles and one load and one store of 16 bytes; blocks of whole tiles check no
+neighbours, so that four outputs take K - 1 shuffles, and one load and one store of 16 bytes; blocks of whole tiles check no
 element, and those behind them compute one output per thread.
 Source: Swizzle Inventor, section 2, Listing 3, section 7.1 (each lane computes a tunable number of outputs).
 """
@@ -60,7 +60,7 @@ def stencil1d(k_size: int, outputs: int = 1, warps: int = 4) -> wl.Sketch:
 
 
 def stencil1d_runs(k_size: int, outputs: int = 4, warps: int = 4) -> wl.Sketch:
-    """Moving average of K inputs with holes; `outputs` (2 or 4, at least K - 1) side by side per lane, `warps` per block."""
+    """Moving average of K inputs with holes; `outputs` (2 or 4) side by side per lane, `warps` per block."""
     K, OUT, THREADS = k_size, outputs, LANES * warps
     TILE, EDGE = THREADS * OUT, k_size - 1
     n = wl.size("n")
@@ -76,13 +76,21 @@ def stencil1d_runs(k_size: int, outputs: int = 4, warps: int = 4) -> wl.Sketch:
         lane, block, whole = wl.lane_id(), wl.block_id(), n // TILE
         if block < whole:
             first = OUT * (wl.global_id() - lane)  # the warp's first output
-            inp = wl.register(f32, OUT + EDGE)
+            inp = wl.register(f32, 2 * OUT)
             for j in wl.vector(OUT):
                 inp[j] = x[first + OUT * lane + j]
-            for j in range(EDGE):
-                inp[OUT + j] = x[first + LANES * OUT + j]
+            if EDGE > OUT and EDGE % OUT == 0:
+                if lane < EDGE // OUT:
+                    for j in wl.vector(OUT):
+                        inp[OUT + j] = x[first + LANES * OUT + OUT * lane + j]
+            else:
+                for j in range(min(OUT, EDGE)):
+                    if EDGE <= OUT:
+                        inp[OUT + j] = x[first + LANES * OUT + j]
+                    elif OUT * lane + j < EDGE:
+                        inp[OUT + j] = x[first + LANES * OUT + OUT * lane + j]
             out = wl.accumulator(f32, op="+", finalize=lambda total: total / K, shape=(OUT,))
-            for j in range(OUT + K - 1):  # the j-th input from the lane's first: its own, then the next lane's
+            for j in range(OUT + K - 1):  # the j-th input from the lane's first: its own, then those of the next lanes
                 sent = inp[j % OUT + OUT * wl.part(2, lane, j // OUT, name="row")]
                 got = wl.shfl(sent, wl.xform(lane, 32, j // OUT, name="lane"))
                 for k in range(max(0, j - OUT + 1), min(K, j + 1)):
@@ -170,7 +178,7 @@ def conv1d(k_size: int, outputs: int = 1, warps: int = 4) -> wl.Sketch:
 
 
 def conv1d_runs(k_size: int, outputs: int = 4, warps: int = 4) -> wl.Sketch:
-    """Convolution with K weights with holes; `outputs` (2 or 4, at least K - 1) side by side per lane, `warps` per block."""
+    """Convolution with K weights with holes; `outputs` (2 or 4) side by side per lane, `warps` per block."""
     K, OUT, THREADS = k_size, outputs, LANES * warps
     TILE, EDGE = THREADS * OUT, k_size - 1
     n = wl.size("n")
@@ -189,13 +197,21 @@ def conv1d_runs(k_size: int, outputs: int = 4, warps: int = 4) -> wl.Sketch:
             weight[k] = w[k]
         if block < whole:
             first = OUT * (wl.global_id() - lane)  # the warp's first output
-            inp = wl.register(f32, OUT + EDGE)
+            inp = wl.register(f32, 2 * OUT)
             for j in wl.vector(OUT):
                 inp[j] = x[first + OUT * lane + j]
-            for j in range(EDGE):
-                inp[OUT + j] = x[first + LANES * OUT + j]
+            if EDGE > OUT and EDGE % OUT == 0:
+                if lane < EDGE // OUT:
+                    for j in wl.vector(OUT):
+                        inp[OUT + j] = x[first + LANES * OUT + OUT * lane + j]
+            else:
+                for j in range(min(OUT, EDGE)):
+                    if EDGE <= OUT:
+                        inp[OUT + j] = x[first + LANES * OUT + j]
+                    elif OUT * lane + j < EDGE:
+                        inp[OUT + j] = x[first + LANES * OUT + OUT * lane + j]
             out = wl.accumulator(f32, op="+", inner="*", shape=(OUT,))
-            for j in range(OUT + K - 1):  # the j-th input from the lane's first: its own, then the next lane's
+            for j in range(OUT + K - 1):  # the j-th input from the lane's first: its own, then those of the next lanes
                 sent = inp[j % OUT + OUT * wl.part(2, lane, j // OUT, name="row")]
                 got = wl.shfl(sent, wl.xform(lane, 32, j // OUT, name="lane"))
                 for k in range(max(0, j - OUT + 1), min(K, j + 1)):

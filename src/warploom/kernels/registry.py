@@ -1,4 +1,9 @@
-"""Finds an example by its name: `conv1d-9`, `aos-store-crc-6-direct`, `ffm-128`, ..."""
+"""Finds an example by its name: `conv1d-9`, `aos-store-crc-6-direct`, `ffm-128`, ...
+
+A sketch has the shape of the papers where these print one: their tables are made of it. Other shapes of the same are parameters
+of
+its family (`tunables`), and the one picked there is what `explore` and `synth --best` give.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +14,7 @@ from difflib import get_close_matches
 from functools import cache
 
 from warploom.core import BY_NAME, Diagnostic, DType, UserError, i32
-from warploom.kernels import broadcast, field, image, lags, line, polynomial, reference, structs, wide_polynomial
+from warploom.kernels import field, image, lags, line, polynomial, reference, structs, wide_polynomial
 from warploom.kernels.binary_field import pentanomial
 from warploom.kernels.example import Example
 
@@ -29,24 +34,12 @@ IMAGE_NOTES = (
     "8 then seldom is one sector. A warp_shape of (2, 16) costs fewer at any w."
 )
 
-RUNS_NOTES = (
-    "4 x 4 neighbouring outputs per lane, whole tiles without conditions: half the instructions and a sixth of the shuffles of "
-    "stencil2d-3 and conv2d-3. Neighbouring lanes load every fourth element, so that each sector is asked for four times; the "
-    "first-level cache answers three of them."
-)
-
 FFM_NOTES = (
     "The holes are those of mult64-reg: completed there, filled in here. The filled kernel is proved over the xor/and ring on "
     "one pair, then for every number of pairs; both take about 1 CPU-second at D = 32, 5 at 128, 25 at 256 and 70 at 384. "
     "6 accumulates are the tile's optimum; that no other completion is better inside the kernel is not shown."
 )
 
-
-BROADCAST_NOTES = (
-    "All lanes read one factor alike, four words at once, and pass the other around: half the shuffles of mult64-reg, "
-    "8 accumulates for its 6, less than half of the instructions issued. Blocks of four warps, a pair each."
-)
-FFM_RUNS_NOTES = "The product of mult64-reg-runs on all rows; its holes are completed for 32 coefficients and filled in here."
 WIDE_NOTES = "The mult64 sketch with more registers per input and lane: every product may go to every accumulator."
 
 
@@ -109,14 +102,6 @@ def conv2d(name: str, k_size: int) -> Example:
     )
 
 
-def conv2d_runs(name: str, k_size: int) -> Example:
-    return replace(conv2d(name, k_size), sketch=image.conv2d_runs(k_size), notes=RUNS_NOTES)
-
-
-def stencil2d_runs(name: str, k_size: int) -> Example:
-    return replace(stencil2d(name, k_size), sketch=image.stencil2d_runs(k_size), notes=RUNS_NOTES)
-
-
 def mult(name: str, coefficients: int, memory: str) -> Example:
     sketches = {
         (32, "reg"): polynomial.mult32_reg,
@@ -132,10 +117,6 @@ def mult(name: str, coefficients: int, memory: str) -> Example:
         sizes=PAIR_SIZES,
         notes="Bit-sliced polynomial product over GF(2) (paper section 7.2); 64 coefficients: 6 accumulates suffice.",
     )
-
-
-def mult_runs(name: str, coefficients: int) -> Example:
-    return replace(mult(name, coefficients, "reg"), sketch=broadcast.mult_runs(coefficients // 32), notes=BROADCAST_NOTES)
 
 
 def wide_mult(name: str, coefficients: int, memory: str) -> Example:
@@ -182,10 +163,6 @@ def ffm(name: str, degree: int) -> Example:
     )
 
 
-def ffm_runs(name: str, degree: int) -> Example:
-    return replace(ffm(name, degree), sketch=broadcast.ffm_runs(degree), tile=broadcast.mult_runs(1), notes=FFM_RUNS_NOTES)
-
-
 def autocorrelation(name: str, count: int) -> Example:
     return Example(
         name=name,
@@ -198,7 +175,7 @@ def autocorrelation(name: str, count: int) -> Example:
 
 
 def aos_sum(name: str, words: int, layout: str | None) -> Example:
-    units, dtype = _units(words, layout)
+    units, dtype = moved_units(words, layout)
     return Example(
         name=name,
         sketch=structs.sum_crc(units, dtype),
@@ -210,7 +187,7 @@ def aos_sum(name: str, words: int, layout: str | None) -> Example:
 
 
 def aos_store(name: str, order: str, words: int, layout: str | None) -> Example:
-    units, dtype = _units(words, layout)
+    units, dtype = moved_units(words, layout)
     return Example(
         name=name,
         sketch=(structs.store_crc if order == "crc" else structs.store_rcr)(units, dtype),
@@ -221,8 +198,8 @@ def aos_store(name: str, order: str, words: int, layout: str | None) -> Example:
     )
 
 
-def _units(words: int, layout: str | None) -> tuple[int, DType]:
-    """6 words move as int2 unless `direct`; with `units` the widest vector that divides the structure."""
+def moved_units(words: int, layout: str | None) -> tuple[int, DType]:
+    """(units of a structure, their type): 6 words move as int2 unless `-direct`; with `-units`, the widest vector."""
     width = 1
     if layout == "-units" or (words == 6 and layout is None):
         width = 4 if words % 4 == 0 else 2 if words % 2 == 0 else 1
@@ -234,17 +211,13 @@ FAMILIES: tuple[Family, ...] = (
     Family(r"conv1d-(\d+)", "conv1d-K", range(2, 65), conv1d),
     Family(r"stencil2d-(\d+)", "stencil2d-K", range(2, 18), stencil2d),
     Family(r"conv2d-(\d+)", "conv2d-K", range(2, 18), conv2d),
-    Family(r"stencil2d-(\d+)-runs", "stencil2d-K-runs", range(2, 6), stencil2d_runs),
-    Family(r"conv2d-(\d+)-runs", "conv2d-K-runs", range(2, 6), conv2d_runs),
     Family(r"lags-(\d+)", "lags-K", range(32, 129, 32), autocorrelation),
     Family(r"mult(32|64)-(reg|shared)", "mult32|64-reg|shared", range(32, 65), mult),
-    Family(r"mult(32|64)-reg-runs", "mult32|64-reg-runs", range(32, 65), mult_runs),
     Family(r"wall/mult(128|256)-(reg|shared)", "wall/mult128|256-reg|shared", range(128, 257), wide_mult),
     Family(r"wall/mult64-shared-w(4|16|32)", "wall/mult64-shared-w4|w16|w32", range(4, 33), narrow_mult64),
     Family(r"wall/conv1d-(\d+)(?:-sketch)?", "wall/conv1d-K", range(2, 65), wall_conv1d),
     Family(r"wall/stencil2d-(\d+)(?:-sketch)?", "wall/stencil2d-K", range(2, 18), wall_stencil2d),
     Family(r"ffm-(\d+)", "ffm-D", range(32, 1025, 32), ffm),
-    Family(r"ffm-(\d+)-runs", "ffm-D-runs", range(32, 385, 32), ffm_runs),
     Family(r"aos-sum-crc-(\d+)(-direct|-units)?", "aos-sum-crc-S[-direct|-units]", range(1, 33), aos_sum),
     Family(r"aos-store-(crc|rcr)-(\d+)(-direct|-units)?", "aos-store-crc|rcr-S[-direct|-units]", range(1, 33), aos_store),
 )
@@ -259,11 +232,8 @@ NAMES: tuple[str, ...] = (
 )
 """The examples that `examples()` builds; `find` builds others of the same patterns."""
 
-RUN_NAMES: tuple[str, ...] = (
-    *("stencil2d-3-runs", "conv2d-3-runs", "mult64-reg-runs", "ffm-128-runs", "lags-64"),
-    *(f"aos-store-crc-{s}{'' if s % 2 else '-units'}" for s in range(9, 17)),
-)
-"""Other shapes of the same, and structures up to 16 words: what `bench kernels` counts beside `NAMES`."""
+MORE_NAMES: tuple[str, ...] = ("lags-64", *(f"aos-store-crc-{s}{'' if s % 2 else '-units'}" for s in range(9, 17)))
+"""Copies that are filled ahead, and structures up to 16 words: what `bench kernels` counts beside `NAMES`."""
 
 WALL_NAMES: tuple[str, ...] = (
     *(f"wall/mult64-shared-w{lanes}" for lanes in (4, 32)),

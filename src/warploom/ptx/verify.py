@@ -6,16 +6,17 @@ Goal: no alarm on what ptxas accepts. Non-goal: to refuse all that ptxas refuses
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from warploom.core import Diagnostic, Span, UserError
 from warploom.ptx.flow import branch_targets
-from warploom.ptx.instructions import Row, find_row, operand_slots, types
-from warploom.ptx.routine import TYPE_BITS, Program, Routine, lower
+from warploom.ptx.instructions import Row, find_row, has_form, operand_names, operand_slots, space, types, types_of_forms
+from warploom.ptx.routine import SPECIAL_REGISTERS, TYPE_BITS, Program, Routine, Variable, lower
 from warploom.ptx.syntax import (
     Address,
     Directive,
+    Float,
     Function,
     Group,
     Instruction,
@@ -27,11 +28,14 @@ from warploom.ptx.syntax import (
     Pair,
     Source,
     Vector,
+    operand_text,
 )
 
 WARNINGS = frozenset({"PTX_NEWER", "PTX_UNKNOWN"})
 """Codes of diagnostics that say a file is unusual rather than wrong: an instruction newer than `.version` or `.target`, or one
 that the instruction table does not have."""
+NEWEST = (9, 1)
+"""The PTX ISA whose forms the instruction table has; what a newer file writes may be a new form."""
 
 
 def verify(module: Module) -> tuple[Diagnostic, ...]:
@@ -44,7 +48,7 @@ def verify(module: Module) -> tuple[Diagnostic, ...]:
     header = _Header.of(module)
     known = _module_names(module, program)
     for routine in program.routines.values():
-        found += _Checker(header, known, routine).diagnostics()
+        found += _Checker(header, known, routine, program.variables).diagnostics()
     return tuple(_in_order(found))
 
 
@@ -100,8 +104,9 @@ def _module_names(module: Module, program: Program) -> frozenset[str]:
 
 
 class _Checker:
-    def __init__(self, header: _Header, known: frozenset[str], routine: Routine) -> None:
+    def __init__(self, header: _Header, known: frozenset[str], routine: Routine, variables: Mapping[str, Variable]) -> None:
         self.header = header
+        self.variables = variables
         self.routine = routine
         self.known = known
         self.found: list[Diagnostic] = []
@@ -111,8 +116,7 @@ class _Checker:
             self.guard(index, instruction)
             row = find_row(instruction)
             if row is None:
-                message = f"expected an instruction of PTX ISA 9.1, found {instruction.name}"
-                self.say("PTX_UNKNOWN", message, index)
+                self.unknown(index, instruction)
                 continue
             self.age(index, instruction, row)
             if instruction.opcode == "call":
@@ -120,13 +124,37 @@ class _Checker:
             elif operand_slots(instruction) is None:
                 self.count(index, instruction, row)
             else:
+                said = len(self.found)
                 self.types(index, instruction)
+                if len(self.found) == said and not has_form(instruction):
+                    self.form(index, instruction)
             if instruction.opcode in ("bra", "brx") and operand_slots(instruction) is not None:
                 try:
                     branch_targets(self.routine, index)
                 except UserError as error:
                     self.found += error.diagnostics
         return self.found
+
+    def unknown(self, index: int, instruction: Instruction) -> None:
+        if has_form(instruction):
+            self.say("PTX_UNKNOWN", f"expected an instruction of PTX ISA 9.1, found {instruction.name}", index)
+        else:
+            self.form(index, instruction)
+
+    def form(self, index: int, instruction: Instruction) -> None:
+        """Modifiers that PTX does not have together."""
+        wanted = types_of_forms(instruction)
+        found = types(instruction)
+        if (self.header.version or NEWEST) > NEWEST:
+            self.say("PTX_UNKNOWN", f"expected an instruction of PTX ISA 9.1, found {instruction.name}", index)
+        elif wanted and found:
+            of_width = [w for w in wanted if _WIDTH.findall(w) == _WIDTH.findall(".".join(found))] or wanted
+            listed = " or ".join(of_width) if len(of_width) < 5 else ", ".join(of_width[:4]) + " ..."
+            message = f"expected {listed} as the type of {instruction.opcode}, found .{'.'.join(found)}"
+            self.say("PTX_TYPE", message, index)
+        else:
+            message = f"expected {instruction.opcode} with modifiers that it has in PTX, found {instruction.name}"
+            self.say("PTX_FORM", message, index, "PTX ISA 9.7 lists the forms of each instruction.")
 
     def say(self, code: str, message: str, index: int, fix: str = "") -> None:
         self.found.append(Diagnostic(code, message, self.routine.span(index), fix=fix))
@@ -172,21 +200,63 @@ class _Checker:
             self.say("PTX_TYPE", f"expected a type such as .b32 in {instruction.name}, found none", index)
         if instruction.opcode == "cvt" and "pack" not in instruction.modifiers and len(named) != 2:
             self.say("PTX_TYPE", f"expected two types in {instruction.name}, found {len(named)}", index)
-        letters = _LETTERS.get(instruction.opcode, "")
-        if letters and "cc" not in instruction.modifiers and named and named[0] in _WORDS and named[0][0] not in letters:
-            wanted = " or ".join(f".{letter}{named[0][1:]}" for letter in letters)
-            self.say("PTX_TYPE", f"expected {wanted} as the type of {instruction.opcode}, found .{named[0]}", index)
         if instruction.opcode == "lop3" and isinstance(table := instruction.operands[4], Integer) and not 0 <= table.value <= 255:
             self.say("PTX_VALUE", f"expected a table of 0 to 255 in {instruction.name}, found {table.value}", index)
+        self.numbers_of_operands(index, instruction)
+        is_conversion = instruction.opcode == "cvt" and len(named) == len(instruction.operands) == 2
+        if (
+            instruction.opcode == "mov"
+            and named
+            and named[0][0] != "b"
+            and any(isinstance(o, Vector) for o in instruction.operands)
+        ):
+            message = f"expected a type of bits such as .b64 in a mov of parts, found .{named[0]}"
+            self.say("PTX_TYPE", message, index)
         is_load_or_store = instruction.opcode in ("ld", "st", "ldu")
-        for slot, operand in zip(slots, instruction.operands, strict=True):
-            expected = _expected(slot.type, named, instruction)
+        kinds = _data_of_atomics(instruction, named)
+        for k, (slot, operand) in enumerate(zip(slots, instruction.operands, strict=True)):
+            expected = kinds.get(k) or _expected(slot.type, named, instruction)
+            if is_conversion:
+                self.at_least(index, instruction, operand, named[k])
+                expected = named[k] if isinstance(operand, Integer | Float) else ""
             if is_load_or_store and slot.role in ("d", "a") and named:
                 self.at_least(index, instruction, operand, named[-1])
             elif expected == "pred":
                 self.predicate(index, instruction, operand)
             elif expected:
                 self.agrees(index, instruction, operand.first if isinstance(operand, Pair) else operand, expected)
+            if isinstance(operand, Address):
+                self.address(index, instruction, operand)
+            elif slot.role == "d":
+                self.is_register(index, instruction, operand)
+            elif slot.role == "a":
+                is_stored = instruction.opcode == "st" and k == 1 and named
+                self.is_source(index, instruction, operand, named[-1] if is_stored else expected)
+
+    def numbers_of_operands(self, index: int, instruction: Instruction) -> None:
+        """As many elements as .v2 and the like say; a predicate beside setp and lop3 where they combine with one; whole warps."""
+        opcode, operands, modifiers = instruction.opcode, instruction.operands, instruction.modifiers
+        if opcode in ("ld", "st", "ldu") and "async" not in modifiers and "bulk" not in modifiers:
+            data = operands[1 if opcode == "st" else 0]
+            wanted = next((int(m[1:]) for m in modifiers if m in _VECTORS), 1)
+            found = len(data.elements) if isinstance(data, Vector) else self.width(data)
+            if found != wanted:
+                self.say("PTX_OPERANDS", f"expected {wanted} elements in {instruction.name}, found {found}", index)
+        combines = not {"and", "or", "xor"}.isdisjoint(modifiers)
+        if opcode in _COMBINING and len(operands) != (wanted := _COMBINING[opcode] + combines):
+            self.say("PTX_OPERANDS", f"expected {wanted} operands of {instruction.name}, found {len(operands)}", index)
+        has_two = isinstance(operands[0], Pair) if operands else False
+        if (opcode == "lop3" and has_two != combines) or (opcode == "setp" and has_two and not _HALVES.isdisjoint(modifiers)):
+            message = f"expected {'one result' if has_two else 'a predicate beside the result'} of {instruction.name}, "
+            self.say("PTX_OPERANDS", f"{message}found {operand_text(operands[0])}", index)
+        count = _threads(instruction) if opcode in ("bar", "barrier") else None
+        if count is not None and (count % 32 or count < 0 or (count == 0 and "arrive" in modifiers)):
+            message = f"expected a multiple of 32 threads in {instruction.name}, found {count}"
+            self.say("PTX_VALUE", message, index)
+
+    def width(self, operand: Operand) -> int:
+        """Elements of a register; a vector register has its own number."""
+        return self.routine.register_vectors.get(operand.text, 1) if isinstance(operand, Name) else 1
 
     def predicate(self, index: int, instruction: Instruction, operand: Operand) -> None:
         names = (operand.first, operand.second) if isinstance(operand, Pair) else (operand,)
@@ -197,6 +267,65 @@ class _Checker:
                 self.say(
                     "PTX_TYPE", f"expected a .pred register in {instruction.name}, found {inner.text} of type .{kind}", index
                 )
+
+    def is_register(self, index: int, instruction: Instruction, operand: Operand) -> None:
+        """Results go to registers that are not special ones; those of arithmetic may not be left out."""
+        row = find_row(instruction)
+        may_be_left_out = row is None or row.kind not in _COMPUTING or isinstance(operand, Pair | Vector)
+        for part in _parts(operand):
+            if isinstance(part, Integer | Float | Negation) or (
+                isinstance(part, Name)
+                and (part.text in _READ_ONLY or part.text == "WARP_SZ" or (part.text == "_" and not may_be_left_out))
+            ):
+                found = operand_text(part)
+                self.say("PTX_OPERANDS", f"expected a register for the result of {instruction.name}, found {found}", index)
+
+    def is_source(self, index: int, instruction: Instruction, operand: Operand, expected: str) -> None:
+        """Only mov and cvt read special registers and only mov and cvta the addresses of variables, nothing reads `_`, and a
+        constant is one of the operand's type (PTX ISA 4.5, 9.7.9.3)."""
+        expected = "" if isinstance(operand, Vector) and instruction.opcode == "mov" else expected
+        for part in _parts(operand):
+            if isinstance(part, Integer | Float) and not _is_constant_of(part, expected):
+                message = f"expected a constant of type .{expected} in {instruction.name}, found {operand_text(part)}"
+                self.say("PTX_VALUE", message, index, "Write floats as 0f3F800000 or 1.0, integers without a point.")
+            elif (isinstance(part, Negation) and expected not in ("", "pred")) or (
+                isinstance(part, Name) and not self.is_readable(instruction, operand_names(part), expected)
+            ):
+                message = f"expected a register or a number in {instruction.name}, found {operand_text(part)}"
+                self.say("PTX_OPERANDS", message, index, "Move it into a register first.")
+
+    def is_readable(self, instruction: Instruction, names: tuple[str, ...], expected: str) -> bool:
+        """Whether the instruction may have this name as a source."""
+        name = next(iter(names), "")
+        if name in _READ_ONLY and expected:
+            is_exact = TYPE_BITS[SPECIAL_REGISTERS[name]] == TYPE_BITS.get(expected, 0) and expected[0] != "f"
+            is_short = TYPE_BITS.get(expected) == 16 and name.startswith(_SHORT)
+            return instruction.opcode == "cvt" or (instruction.opcode == "mov" and (is_exact or is_short))
+        if self.space_of(name):
+            return instruction.opcode in ("mov", "cvta", "call") or not expected
+        return bool(name) or not names
+
+    def address(self, index: int, instruction: Instruction, operand: Address) -> None:
+        """A variable is accessed in its own space, or by generic addresses if these reach it; predicates are no addresses."""
+        if isinstance(operand.base, Float | Negation):
+            message = f"expected an address in {instruction.name}, found [{operand_text(operand.base)}]"
+            self.say("PTX_OPERANDS", message, index)
+        if not isinstance(operand.base, Name) or instruction.opcode not in ("ld", "st", "atom", "red", "ldu"):
+            return
+        name, named = operand.base.text, space(instruction)
+        own = self.space_of(name)
+        if own and (own != named if named else own in ("const", "param")):
+            message = f"expected a variable in {named or 'global, shared or local'} memory in {instruction.name}, "
+            self.say("PTX_SPACE", f"{message}found {name} in {own} memory", index, f"Write {instruction.opcode}.{own}.")
+        elif name == "_" or name in _READ_ONLY or self.routine.registers.get(name) == "pred":
+            self.say("PTX_OPERANDS", f"expected an address in {instruction.name}, found [{name}]", index)
+
+    def space_of(self, name: str) -> str:
+        """Where a variable lies; '' for other names."""
+        own = self.routine.variables.get(name) or self.variables.get(name)
+        if own is None:
+            own = next((p for p in self.routine.parameters if p.name == name), None)
+        return "" if own is None or name in self.routine.registers else own.space
 
     def at_least(self, index: int, instruction: Instruction, operand: Operand, wanted: str) -> None:
         """Loads and stores may use registers wider than their type (PTX ISA 9.4.1)."""
@@ -250,13 +379,55 @@ def _expected(slot: str, named: tuple[str, ...], instruction: Instruction) -> st
             return slot
 
 
-_WORDS = frozenset({f"{letter}{bits}" for letter in "bus" for bits in (8, 16, 32, 64)})
-_LETTERS = {
-    **dict.fromkeys(("abs", "neg"), "s"),
-    **dict.fromkeys(("add", "sub", "mul", "mad", "mul24", "mad24", "sad", "div", "rem", "min", "max", "bfe"), "us"),
-    **dict.fromkeys(("and", "or", "xor", "not", "cnot", "shl", "popc", "clz", "brev", "bfi", "prmt", "lop3", "shf"), "b"),
-}
-"""Letters of the integer types that an operation has (PTX ISA 9.7.1, 9.7.8); ptxas refuses the others."""
+def _data_of_atomics(instruction: Instruction, named: tuple[str, ...]) -> dict[int, str]:
+    """Types of the operands of atom and red that are data, by their places; of vectors none."""
+    modifiers = instruction.modifiers
+    if instruction.opcode not in ("atom", "red") or "async" in modifiers or not named or not _VECTORS.isdisjoint(modifiers):
+        return {}
+    places = (1,) if instruction.opcode == "red" else (0, 2, 3) if "cas" in modifiers else (0, 2)
+    return dict.fromkeys(places, named[-1])
+
+
+_VECTORS = frozenset({"v2", "v4", "v8"})
+
+
+def _threads(instruction: Instruction) -> int | None:
+    """The number of threads that a barrier names as a constant."""
+    place = len(instruction.operands) - 1 - ("red" in instruction.modifiers)
+    named = instruction.operands[place] if place > int("red" in instruction.modifiers) else None
+    return named.value if isinstance(named, Integer) and "warp" not in instruction.modifiers else None
+
+
+_COMBINING = {"setp": 3, "lop3": 5}
+"""Operands without the predicate that .and, .or and .xor combine with."""
+_COMPUTING = frozenset({"integer", "float", "half", "compare", "logic", "move", "convert"})
+_HALVES = frozenset({"f16", "bf16"})
+
+
+def _parts(operand: Operand) -> tuple[Operand, ...]:
+    if isinstance(operand, Vector):
+        return operand.elements
+    return (operand.first, operand.second) if isinstance(operand, Pair) else (operand,)
+
+
+_WIDTH = re.compile(r"(?<=\D)\d+")
+_READ_ONLY = frozenset(SPECIAL_REGISTERS)
+_SHORT = ("%tid", "%ntid", "%ctaid", "%nctaid")
+"""Special registers that a mov of 16 bits reads, too."""
+
+
+def _is_constant_of(constant: Integer | Float, wanted: str) -> bool:
+    """Whether a constant may stand for an operand of that type: integers for integers and bits, floats for f32 and f64, floats of
+    the same width for bits of 32 and 64; none for halves, which have no constants."""
+    letter, bits = wanted[:1], TYPE_BITS.get(wanted)
+    if bits is None or wanted == "pred":
+        return bits is None or isinstance(constant, Integer)
+    if wanted in ("f32", "f64"):
+        return isinstance(constant, Float)
+    if wanted.startswith(("f16", "bf16")):
+        return False
+    return isinstance(constant, Integer) or (letter == "b" and constant.width == bits)
+
 
 _TWICE = {"u16": "u32", "s16": "s32", "u32": "u64", "s32": "s64", "u64": "b128", "s64": "b128"}
 

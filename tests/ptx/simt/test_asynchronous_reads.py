@@ -191,6 +191,21 @@ def test_stores_need_a_proxy_fence_before_a_product() -> None:
     assert len(ran(OVERWRITE + "fence.proxy.async.global;\n" + plain.removeprefix(OVERWRITE)).findings) == 1
 
 
+COPIED = "mad.lo.u32 %r5, %r1, 4, tile; mul.wide.u32 %rd5, %r1, 4; add.u64 %rd5, %rd1, %rd5;\n"
+COPIED += "cp.async.ca.shared.global [%r5], [%rd5], 4;\n"
+ARRIVED = "cp.async.wait_all;\n"
+
+
+def test_copies_need_a_proxy_fence_after_their_wait_before_a_product() -> None:
+    fence, rest = "fence.proxy.async.shared::cta;\n", "bar.sync 0;\n" + FENCE + product() + WAIT
+    for early in ("", fence):
+        (found,) = ran(COPIED + early + ARRIVED + rest).findings
+        assert found.kind == "shared_race" and "which a thread has written without a fence.proxy.async between" in found.message
+        assert "cp.async.ca" in (found.others[0][1].source or "")
+    assert not ran(COPIED + ARRIVED + fence + rest).findings
+    assert not ran(COPIED + ARRIVED + rest.replace("bar.sync 0;\n", "bar.sync 0;\n" + fence)).findings
+
+
 # bulk copies out of shared memory
 
 BULK = """{head}.visible .entry k(.param .u64 out)

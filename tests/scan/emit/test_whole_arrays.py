@@ -59,7 +59,7 @@ def test_whole_arrays_are_proved_with_an_unknown_operator() -> None:
     ("name", "form", "types", "kernels"),
     [
         ("atoi", ScanForm(True), Types("int64"), ("scan_device", "scan_device_exclusive")),
-        ("average", ScanForm(False, True), Types("int64", "float64"), ("scan_device",)),
+        ("average", ScanForm(False, True), Types("int64", "float64"), ("scan_device", "scan_device_exclusive")),
     ],
 )
 def test_forms_are_proved(name: str, form: ScanForm, types: Types | None, kernels: tuple[str, ...]) -> None:

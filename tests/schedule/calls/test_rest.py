@@ -87,6 +87,22 @@ def test_a_maximum_over_nothing_is_refused_as_numpy_does() -> None:
 
 
 @wl.tensor
+def where_highest(A: f32["m", "n"], Y: wl.out[i32["m"]]):
+    Y[i] = wl.argmax(A[i, k], over=k)
+
+
+@wl.tensor
+def where_lowest(A: i32["m", "n"], Y: wl.out[i32["m"]]):
+    Y[i] = wl.argmin(A[i, k], over=k)
+
+
+@pytest.mark.parametrize(("function", "word", "dtype"), [(where_highest, "argmax", "f4"), (where_lowest, "argmin", "i4")])
+def test_a_place_of_nothing_is_refused_by_the_name_that_was_written(function: TensorFunction, word: str, dtype: str) -> None:
+    with pytest.raises(UserError, match=rf"CALL_SHAPE.*expected elements to take the {word} of, got none: k has no values"):
+        calls(function)(zeros(3, 0, dtype=dtype))
+
+
+@wl.tensor
 def first(X: f32["n"], s: wl.out[f32[1]]):
     s[0] = X[0]
 

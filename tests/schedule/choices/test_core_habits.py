@@ -115,7 +115,7 @@ def test_slices_are_as_wide_as_their_room_and_leave_nothing_in_padding() -> None
 
 def test_rows_of_a_product_of_tensors_lie_next_to_each_other() -> None:
     """B[r, q, i] sums A[r, q, s] * C[s, i]: a tile has rows of one r, and the next rows follow them in memory."""
-    space = alone(stage_of(KERNELS["doitgen"], {"r": 12, "q": 24, "p": 64}))
+    space = alone(stage_of(KERNELS["doitgen"], {"r": 6, "q": 12, "p": 32}))
     nest = first(space, space.usually(space.root(), lambda _: False))
     assert ("unroll", 6) in around_products(nest)
     assert steps_of(nest) == ["r0", "q0", "i0", "s0"]

@@ -130,9 +130,10 @@ def test_threads_share_out_rows_that_stay_in_their_registers(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["matvec", "axpy"])
-def test_kernels_whose_operands_are_not_all_used_again_have_none(name: str) -> None:
+def test_kernels_whose_operands_are_not_all_used_again_copy_nothing_ahead(name: str) -> None:
     for stage in tensor_kernel(name).program(None, cuda_tiles).stages:
-        assert habits(objects_of(stage, Features.full()), SM_90) == ()
+        ways = habits(objects_of(stage, Features.full()), SM_90)
+        assert ways and not any(choice == "stages" for way in ways for choice, _, _ in way)
 
 
 def test_the_papers_space_has_none() -> None:

@@ -47,11 +47,11 @@ def test_blocks_have_at_most_1024_threads() -> None:
         cuda_kernel(one_value(size=1025))
 
 
-def test_hardware_has_three_dimensions() -> None:
+def test_grids_have_three_dimensions() -> None:
     nest = one_value()
     loop = nest.body[0]
     with pytest.raises(UserError, match="hardware dimension 0, 1 or 2 of i, got 3"):
-        cuda_kernel(replace(nest, body=(replace(loop, hardware=3),)))
+        cuda_kernel(replace(nest, body=(replace(loop, kind=Kind.BLOCK, hardware=3),)))
 
 
 def test_loops_are_numbered_once() -> None:

@@ -571,6 +571,33 @@ def step_of_other_type(X: f32["n"], Y: wl.out[f32["n"]]):
         Y[i] = f32(s)
 
 
+def no_first_in_rows(X: f32["m", "n"], Y: wl.out[f32["m", "n"]]):
+    for r in range(m):
+        for i in range(n):
+            Y[r, i] = max(X[r, i], Y[r, i - 1])
+
+
+@pytest.mark.parametrize(
+    ("function", "first", "alone"),
+    [
+        (no_first, "Y[0] = X[0]", "Y[i] = Y[i - 1] + X[i]"),
+        (no_first_in_rows, "Y[r, 0] = X[r, 0]", "Y[r, i] = max(X[r, i], Y[r, i - 1])"),
+    ],
+)
+def test_a_loop_from_0_on_is_told_what_to_write(function: Callable[..., object], first: str, alone: str) -> None:
+    with pytest.raises(UserError) as caught:
+        read_recurrence(function, {})
+    wanted = f"Write {first} before the loop over i, which then begins at 1; or only {alone}, without loops."
+    assert caught.value.diagnostics[0].fix == wanted
+
+
+@pytest.mark.parametrize("function", [no_fold, twice_before])
+def test_what_is_no_fold_is_told_the_form(function: Callable[..., object]) -> None:
+    with pytest.raises(UserError) as caught:
+        read_recurrence(function, {})
+    assert str(caught.value.diagnostics[0].fix).startswith("Write Y[0] = ... first")
+
+
 @pytest.mark.parametrize(
     ("function", "code", "message"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -170,6 +171,57 @@ def test_an_interruption_keeps_the_best() -> None:
 def test_a_program_without_all_its_kernels_is_none() -> None:
     result = found(Searches({1: [None], 2: [None]}))
     assert result.parts == 1 and result.found.time_ms is None and [t.time_ms for t in result.tried] == [None, None]
+
+
+class More:
+    """Gives more time: so many seconds each time that it is asked, none in the end."""
+
+    def __init__(self, *seconds: float) -> None:
+        self.seconds = list(seconds)
+        self.asked: list[tuple[int, list[float | None]]] = []
+
+    def __call__(self, parts: int, stages: tuple[Exploration[Candidate], ...]) -> float:
+        self.asked.append((parts, [stage.time_ms for stage in stages]))
+        return self.seconds.pop(0) if self.seconds else 0.0
+
+
+def test_the_fastest_is_searched_again_while_there_is_more_time() -> None:
+    search, more = Searches({1: [3.0], 2: [2.0, 1.5, 1.75, 1.25]}, reason="budget: wall seconds"), More(7.0, 5.0)
+    result = explore_parts((1, 2), lambda _: 0.1, search, Options(budget_s=100.0), more)
+    assert search.order == [1, 2, 2, 2, 2] and more.asked == [(2, [1.5]), (2, [1.5]), (2, [1.25])]
+    assert [options.budget_s for _, options in search.asked[3:]] == [pytest.approx(7.0, abs=0.5), pytest.approx(5.0, abs=0.5)]
+    seeds = [cast(Any, options.strategy).seed for _, options in search.asked]
+    assert seeds == [0, 0, 1, 2, 3] and result.found.time_ms == 1.25
+    assert sum(s.nodes for s in (*result.found.stages, *result.others)) == 50
+    # Whoever gives more is asked in the middle of those searches that nothing else follows.
+    assert [options.more is not None for _, options in search.asked] == [False, False, True, True, True]
+
+
+def test_the_best_of_all_is_what_more_time_is_asked_for() -> None:
+    search, more = Searches({1: [3.0], 2: [2.0]}, reason="budget: wall seconds"), More()
+    explore_parts((1, 2), lambda _: 0.1, search, Options(budget_s=100.0), more)
+    asked = search.asked[-1][1].more
+    assert asked is not None and asked(program(2.5).stages[0]) == 0.0 and asked(program(1.0).stages[0]) == 0.0
+    assert asked(program(None).stages[0]) == 0.0
+    assert more.asked == [(2, [2.0]), (2, [2.0]), (2, [1.0]), (2, [2.0])]
+
+
+@pytest.mark.parametrize(
+    ("reason", "complete"), [("no new candidates", False), ("budget: wall seconds", True), ("interrupted", False)]
+)
+def test_what_no_time_has_ended_is_not_searched_again(reason: str, complete: bool) -> None:
+    search, more = Searches({4: [3.0]}, reason=reason, complete=complete), More(7.0)
+    explore_parts((4,), lambda _: 0.1, search, Options(budget_s=100.0), more)
+    assert search.order == [4] and not more.asked
+
+
+def test_kernels_of_one_program_are_kept_one_by_one() -> None:
+    def two(first: float, second: float) -> ProgramExploration:
+        return replace(program(1.0), stages=program(first).stages + program(second).stages, reason="budget: wall seconds")
+
+    found = [two(3.0, 2.0), two(4.0, 1.0)]
+    result = explore_parts((1,), lambda _: 0.1, lambda *_: found.pop(0), Options(budget_s=100.0), More(7.0))
+    assert [s.time_ms for s in result.found.stages] == [3.0, 1.0] and [s.time_ms for s in result.others] == [2.0, 4.0][::-1]
 
 
 def test_one_number_of_parts_has_the_whole_budget() -> None:

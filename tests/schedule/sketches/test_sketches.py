@@ -13,9 +13,9 @@ from warploom.core import UserError
 from warploom.ir import IndexConst, index_text, run
 from warploom.kernels import line, mult64_reg, random_arrays, reference
 from warploom.kernels.tunables import is_tunable, products, tunable_sketch
-from warploom.kernels.tunables.records import units
+from warploom.kernels.tunables.records import good_units
 from warploom.machines import architecture
-from warploom.schedule.sketches import FamilyModel, TunableSketch, Tuning, tunable
+from warploom.schedule.sketches import ALIKE, FamilyModel, Modelled, TunableSketch, Tuning, tunable
 from warploom.schedule.sketches.cost import compulsory
 from warploom.solve import Incumbent, OrderName, declared_order, order_named, ordered, run_order, search
 from warploom.synth import Filling
@@ -63,14 +63,28 @@ def test_the_most_promising_setting_has_a_usual_block(name: str) -> None:
     assert setting["warps"] in (4, 8)
 
 
-def test_an_unusual_block_is_taken_where_it_is_faster() -> None:
-    @tunable(sizes=SIZES, warps=[1, 4])
-    def conv(warps: int):
-        return line.conv1d(3, 1, warps)
+def test_of_times_alike_usual_blocks_are_taken_then_fewer_instructions() -> None:
+    """Both placements are as fast as the bus; side by side, a lane's outputs share what a shuffle brings."""
 
-    fast, usual = (only(conv, warps=warps) for warps in (1, 4))
-    costs = {w: search(model(of), strategy=declared_order).answers[0] for w, of in ((1, fast), (4, usual))}
-    assert costs[1][0][0] > costs[1][1].ms * 1e9 and costs[4][0][0] == round(costs[4][1].ms * 1e9)
+    @tunable(sizes={"n": 1 << 22}, warps=[1, 4], placed=["apart", "runs"])
+    def conv(warps: int, placed: str):
+        return (line.conv1d_runs if placed == "runs" else line.conv1d)(5, 4, warps)
+
+    of = FamilyModel(conv, conv.sizes, architecture("sm_90"), measures=False)
+    cost, tuned = search(of, strategy=declared_order).answers[0]
+    assert tuned.setting == {"warps": 4, "placed": "runs"}
+    apart = FamilyModel(only(conv, warps=4, placed="apart"), conv.sizes, architecture("sm_90"), measures=False)
+    others, other = search(apart, strategy=declared_order).answers[0]
+    assert (cost[0], cost[1]) == (others[0], others[1]) == (0, 0)
+    assert cost[2] < others[2] and tuned.modelled.issue_ms < other.modelled.issue_ms
+
+
+def test_an_unusual_block_is_taken_where_it_is_faster_by_a_step() -> None:
+    of = model(family())
+    bus = Modelled({"memory": of._bus_ms})
+    assert of._cost(0, bus)[:2] == (1, 1), "32 threads"
+    below, alike, faster = (of._step(ms * of._bus_ms) for ms in (0.9, 1 + ALIKE / 2, 1 + 2 * ALIKE))
+    assert (below, of._step(of._bus_ms), alike, faster) == (0, 0, 0, 1)
 
 
 def test_bounds_are_below_what_is_behind_them() -> None:
@@ -225,12 +239,20 @@ def test_outputs_side_by_side_are_a_choice_where_they_can_be() -> None:
             family.build(**setting, warps=4, placed="runs")
     with pytest.raises(UserError, match="TUNABLE"):
         tunable_sketch("conv1d-3").build(outputs=8, warps=4, placed="runs")
-    assert "placed" not in tunable_sketch("conv1d-9").parameters
+
+
+def test_a_name_that_says_more_leaves_less_open() -> None:
+    parameters = {name: tunable_sketch(name).parameters for name in ("mult64-reg", "mult64-shared", "aos-store-rcr-6")}
+    assert parameters["mult64-reg"]["memory"] == ("registers", "broadcast")
+    assert parameters["mult64-shared"]["memory"] == ("shared",)
+    assert (parameters["aos-store-rcr-6"]["order"], parameters["aos-store-rcr-6"]["unit"]) == (("rcr",), (2,))
+    assert tunable_sketch("aos-store-crc-8-units").parameters["unit"] == (4,)
+    assert tunable_sketch("aos-sum-crc-8-direct").parameters["unit"] == (1,)
 
 
 def test_library_families() -> None:
     assert is_tunable("conv2d-3") and is_tunable("mult64") and is_tunable("ffm-32") and is_tunable("aos-sum-3")
-    assert not is_tunable("conv2d") and not is_tunable("mult64-reg")
+    assert not is_tunable("conv2d") and not is_tunable("wall/mult128-reg")
     assert set(tunable_sketch("conv2d-3").parameters) == {"outputs", "warp_shape", "warps", "placed"}
     with pytest.raises(UserError, match=r"conv2d-K \(2 to 64\).*got 'conv2d-99'"):
         tunable_sketch("conv2d-99")
@@ -240,7 +262,7 @@ def test_library_families() -> None:
         "aos-sum-4": ["order", "unit", "warps"],
     }  # fmt: skip
     # Six and ten units have no permutation by columns and rows; 24 words have no better unit.
-    assert [units(words) for words in (1, 4, 6, 10, 12, 24)] == [(1,), (1, 2, 4), (2,), (2,), (4,), (1, 2, 4)]
+    assert [good_units(words) for words in (1, 4, 6, 10, 12, 24)] == [(1,), (1, 2, 4), (2,), (2,), (4,), (1, 2, 4)]
 
 
 @pytest.mark.parametrize("name", ["mult32", "aos-store-6", "aos-sum-4"])

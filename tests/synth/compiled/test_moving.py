@@ -130,3 +130,16 @@ def test_an_address_is_compared_with_no_number_but_zero() -> None:
 def test_shifts_of_what_moves_by_multiples() -> None:
     shifted = moving_places().function("shr", (), u64, lambda *_: None)(placed(9, (("x", 4),)), 2)
     assert [at(shifted, x, 64) for x in range(4)] == [2, 3, 4, 5]
+
+
+def test_a_field_up_to_the_highest_bit_is_a_sum() -> None:
+    """`bfi` of all bits from one on: the low bits of a known number, a number that moves above them."""
+    insert = moving_places().function("bfi", (), u32, lambda *_: None)
+    number = placed(0x7FFFFFFE, (("x", 1),))
+    for low, below in ((1, 3), (5, 0xFFFFFFF7)):
+        found = insert(number, below, low, 32 - low)
+        wanted = [((0x7FFFFFFE + x) << low & 0xFFFFFFFF) | below & (1 << low) - 1 for x in range(4)]
+        assert [at(found, x) for x in range(4)] == wanted
+    for others in ((3, 1, 30), (3, 0, 0), (number, 1, 31)):
+        with pytest.raises(PlacementError, match="the result of bfi"):
+            insert(number, *others)

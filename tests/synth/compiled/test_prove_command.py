@@ -85,7 +85,7 @@ def test_arguments_by_index(folder: Path) -> None:
 def test_differing_element(folder: Path) -> None:
     code, line, err = run(folder, "swapped.ptx", "difference", "--grid", "2", "--block", "64")
     assert (code, line["status"], line["verdict"]) == (1, "refused", "refuted")
-    shown = {name: line["differing"].pop(name) for name in ("values", "witness")}
+    shown = {name: line["differing"].pop(name) for name in ("values", "witness", "deciding")}
     assert line["differing"] == {
         "array": "out", "index": [1], "expected": "-2*a[1] + a[0] + a[2]", "found": "-a[2] + a[0]",
         "line": SECOND_DIFFERENCE.splitlines().index("\tst.global.f32 [%rd5], %f6;") + 1,
@@ -94,6 +94,29 @@ def test_differing_element(folder: Path) -> None:
     a = [shown["witness"][f"a[{k}]"] for k in range(3)]
     assert shown["values"] == {"expected": a[0] - 2 * a[1] + a[2], "found": a[0] - a[2]}
     assert f"the spec gives {float(a[0] - 2 * a[1] + a[2])}, the kernel {float(a[0] - a[2])}" in err
+
+
+LONG = 40
+
+
+@pytest.mark.parametrize("op", ["add", "max"])
+@pytest.mark.parametrize("left_out", [3, 31])
+def test_the_element_that_decides_is_shown(folder: Path, op: str, left_out: int) -> None:
+    read = "".join(f"ld.global.f32 %f2, [%rd2+{4 * k}]; {op}.f32 %f1, %f1, %f2;\n" for k in range(1, LONG) if k != left_out)
+    body = f"ld.param.u64 %rd1, [out]; ld.param.u64 %rd2, [a]; ld.global.f32 %f1, [%rd2];\n{read}st.global.f32 [%rd1], %f1;"
+    registers = ".reg .f32 %f<3>; .reg .b64 %rd<3>;"
+    (folder / "long.ptx").write_text(
+        f"{HEAD}\n.visible .entry k(.param .u64 out, .param .u64 a)\n{{\n{registers}\n{body}\nret;\n}}\n"
+    )
+    total = "sum(a[k] for k in range(1, 40)) + a[0]" if op == "add" else "max(a[k] for k in range(40))"
+    (folder / "specs.py").write_text(f'def long(out: "f32[1]", a: "f32[{LONG}]"):\n    out[0] = {total}\n')
+    code, line, err = run(folder, "long.ptx", "long", "--grid", "1", "--block", "1")
+    assert (code, line["verdict"], line["differing"]["index"]) == (1, "refuted", [0])
+    assert line["differing"]["deciding"] == [f"a[{left_out}]"]
+    assert next(iter(line["differing"]["witness"])) == f"a[{left_out}]"
+    assert (
+        f"  with a[{left_out}] = {line['differing']['witness'][f'a[{left_out}]']}, 0 in all other elements: the spec gives" in err
+    )
 
 
 def test_race(folder: Path) -> None:

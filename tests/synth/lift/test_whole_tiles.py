@@ -1,12 +1,14 @@
 """Kernels with a path for whole tiles and one for the rest: vectors, places shifted by quotients of sizes, and planted bugs."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.synth.kernels import sketch_of
 
 from warploom.core import UserError, f32
 from warploom.gpu import cuda_source, read_back
-from warploom.ir import Kernel, alignment_text, kernel_text, parse_kernel, run, verify
+from warploom.ir import If, Kernel, Stmt, alignment_text, kernel_text, parse_kernel, run, verify
 from warploom.sketch import Global, ceil_div, size, sketch, thread_id, vector
 from warploom.synth.lift.lift import lift
 
@@ -131,3 +133,86 @@ def test_errors_of_sketches_have_places() -> None:
             sketch(spec=twice, block=32, grid=ceil_div(n, 32), complete_at={"n": 32})(function)
         found = caught.value.diagnostics[0]
         assert found.code == code and found.span.line > 0
+
+
+ROWS = """
+@kernel(block=(32, 1, 1), grid=((w + 127) // 128, h, 1), warp_size=32)
+def rows(x: Global[f32, h, w + 2], y: Global[f32, h, w] | out, h: size, w: size):
+    first = 128 * block_id + 4 * thread_id
+    if w % 4 == 0 and 128 * block_id + 128 <= w:
+        part = register(f32, 4)
+        for j in vector(2):
+            part[j] = x[block_id("y"), first + j]
+        for j in vector(2):
+            part[2 + j] = x[block_id("y"), first + 2 + j]
+        for j in vector(4):
+            y[block_id("y"), first + j] = part[j] + part[j]
+    else:
+        for j in range(4):
+            if first + j < w:
+                y[block_id("y"), first + j] = x[block_id("y"), first + j] + x[block_id("y"), first + j]
+"""
+
+
+def doubled_rows(x, y, h, w):
+    for i in range(h):
+        for j in range(w):
+            y[i, j] = x[i, j] + x[i, j]
+
+
+def rows(*changes: tuple[str, str]) -> Kernel:
+    text = ROWS
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    return parse_kernel(text)
+
+
+def test_rows_of_whole_vectors_are_vectors_where_a_condition_says_so() -> None:
+    made = rows()
+    found = lift(sketch_of(made, doubled_rows, {"h": 1, "w": 128}), made)
+    assert found.verdict == "proved"
+    assert alignment_text(made) == "x begins at a multiple of 8 bytes; y begins at a multiple of 16 bytes"
+    text = cuda_source(made, {}).text
+    assert "float4" in text and "float2" in text
+    for width in (128, 130, 260):
+        arrays = {"x": np.arange(2 * (width + 2), dtype=np.float32).reshape(2, width + 2)}
+        done = run(made, arrays, {"h": 2, "w": width})
+        assert not done.diagnostics and np.array_equal(done.arrays["y"], 2 * arrays["x"][:, :width])
+        assert read_back(text, made, sizes=[{"h": 2, "w": width}], rounds=1).ok
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("w % 4 == 0 and ", ""),
+        ("w % 4 == 0", "w % 4 <= 0"),
+        ("w % 4 == 0", "w % 2 == 0"),
+        ("w % 4 == 0", "h % 4 == 0"),
+        ("w % 4 == 0", "w % 4 == 2"),
+        ("w % 4 == 0 and", "w % 4 == 0 or"),
+        ("w % 4 == 0", "not w % 4 == 0"),
+        ("vector(2):\n            part[j]", "vector(4):\n            part[j]"),
+        (
+            "for j in range(4):\n            if first + j < w:\n                y",
+            "for j in vector(4):\n            if first + j < w:\n                y",
+        ),
+    ],
+)
+def test_rows_that_may_be_no_whole_vectors_are_refused(change: tuple[str, str]) -> None:
+    with pytest.raises(UserError) as caught:
+        verify(rows(change))
+    assert caught.value.diagnostics[0].code in ("VECTOR_ALIGNMENT", "VECTOR_BODY")
+
+
+def test_a_condition_says_nothing_of_its_other_side() -> None:
+    made = rows(("if w % 4 == 0 and 128 * block_id + 128 <= w:", "if w % 4 == 0:"))
+    verify(made)
+    turned = replace(made, body=(made.body[0], swapped(made.body[1])))
+    with pytest.raises(UserError, match="put it under `if w % 4 == 0:`"):
+        verify(turned)
+
+
+def swapped(branch: Stmt) -> Stmt:
+    assert isinstance(branch, If)
+    return replace(branch, then=branch.other, other=branch.then)

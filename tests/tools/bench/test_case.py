@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from tests.tools.contract import check, lines_of
 
 from warploom.core.limits import Limits, children
-from warploom.kernels import NAMES, PUBLISHED, RUN_NAMES, find
+from warploom.kernels import MORE_NAMES, NAMES, PUBLISHED, find
 from warploom.tools.bench import case as bench
 from warploom.tools.bench import kernels as kernel_bench
 from warploom.tools.bench import programs as program_bench
@@ -276,7 +276,7 @@ def test_selection() -> None:
     assert synth_bench.select("wall/crc-29") == ("wall/crc-29",)
     assert synth_bench.select("wall/crc-65") == ()
     assert synth_bench.select("ffm-3*") == ("ffm-32", "ffm-320", "ffm-352", "ffm-384")
-    assert kernel_bench.select(None) == (*NAMES, *RUN_NAMES)
-    assert all(find(name).name == name for name in RUN_NAMES)
+    assert kernel_bench.select(None) == (*NAMES, *MORE_NAMES)
+    assert all(find(name).name == name for name in MORE_NAMES)
     assert kernel_bench.peers("aos-store-crc-10-units") == {"trove": {"shuffles": 10, "selects": 50}, "cub": {"wavefronts": 20}}
     assert kernel_bench.peers("stencil2d-3") == {}

@@ -23,11 +23,12 @@ from warploom.tools.command.usage import Stopwatch
 from warploom.tools.explore import budget as explore_budget
 from warploom.tools.explore import check as explore_check
 from warploom.tools.explore import kernel as explore_kernel
-from warploom.tools.explore.budget import CpuBudget, OutOfTimeError, SearchEndedError, WallBudget, within
-from warploom.tools.explore.check import Checked, checked
+from warploom.tools.explore.budget import CpuBudget, OutOfTimeError, SearchEndedError, WallBudget, WallLimit, within
+from warploom.tools.explore.check import Checked, checked, proof_limit
 from warploom.tools.explore.data import Data
 from warploom.tools.explore.kernel import explore_tensor
 from warploom.tools.explore.options import KernelOptions
+from warploom.tools.explore.proof import Proof
 from warploom.tools.explore.result import taken
 
 
@@ -47,7 +48,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 def test_the_search_leaves_time_for_the_check(clock: Clock) -> None:
     budget = WallBudget(10.0)
     clock.now += 2.0
-    assert budget.search_s("cuda") == pytest.approx(8.0 - 4.0)
+    assert budget.search_s("cuda") == pytest.approx(8.0 - 5.0)
     assert budget.search_s("cpu") == pytest.approx(8.0 - 0.8)
     clock.now += 6.0
     assert budget.check_s == pytest.approx(2.0 + 1.0)
@@ -169,14 +170,14 @@ def test_what_was_found_survives_the_check(
 ) -> None:
     monkeypatch.setattr(explore_check, check, _raises(error))
     kernel = tensor_kernel("axpy")
-    monkeypatch.setattr(explore_check, "proved", lambda *_: None)
+    monkeypatch.setattr(explore_check, "proved", lambda *_: Proof("unchecked"))
     told: list[str] = []
     found = checked(
         kernel.program({"n": 40}, cpu_tiles),
         kernel,
         (),
         Data({}, {}, {}, ""),
-        KernelOptions(target=TARGETS[target]),
+        KernelOptions(target=TARGETS[target], proof_budget_s=30.0),
         told.append,
         5.0,
     )
@@ -220,15 +221,16 @@ def test_a_late_check_is_made_again_in_the_time_of_the_proof(is_time_left: bool,
             raise found
         return found
 
-    def prove(*_: object) -> None:
+    def prove(*_: object) -> Proof:
         nonlocal spent
         spent += 1.0 if is_time_left else 1e3
+        return Proof("unchecked")
 
     monkeypatch.setattr(explore_budget, "cpu_seconds", lambda: spent)
     monkeypatch.setattr(explore_check, "check_cuda", check)
     monkeypatch.setattr(explore_check, "proved", prove)
     monkeypatch.setattr(explore_check, "toolchain_available", lambda: True)
-    kernel, options = tensor_kernel("axpy"), KernelOptions(target=TARGETS["sm_90"])
+    kernel, options = tensor_kernel("axpy"), KernelOptions(target=TARGETS["sm_90"], nodes=20)
     found = checked(kernel.program({"n": 40}, cpu_tiles), kernel, (), Data({}, {}, {}, ""), options, lambda _: None, 5.0)
     assert (found.verdict, found.cases) == (("tested", 7) if is_time_left else ("unchecked", 0))
 
@@ -255,6 +257,49 @@ def test_waiting_is_no_part_of_the_budget_of_a_proof(clock: Clock, monkeypatch: 
         time.sleep(30)
     with CpuBudget(float("inf")).watched():
         pass
+
+
+def test_a_proof_has_what_the_budget_leaves_unless_somebody_says(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(explore_budget, "cpu_seconds", lambda: 50.0)
+
+    def limit(left_s: float = 12.0, **options: Any) -> tuple[Any, Any, float]:
+        found, effort = proof_limit(KernelOptions(target=TARGETS["sm_90"], **options), left_s)
+        return type(found), pytest.approx(found.left_s), effort
+
+    assert limit() == (WallLimit, 12.0, 12.0 / 30.0)
+    assert limit(budget_s=20.0) == (WallLimit, 12.0, 12.0 / 30.0) and limit(90.0, budget_s=100.0) == (WallLimit, 90.0, 3.0)
+    assert limit(proof_budget_s=60.0, budget_s=20.0) == (CpuBudget, 60.0, 2.0)
+    # Candidates end the search: what is proved of its result does not depend on the clock.
+    assert limit(nodes=20) == limit(replayed=Path("line.jsonl")) == (CpuBudget, 30.0, 1.0)
+    assert limit(nodes=20, budget_s=600.0) == (WallLimit, 12.0, 1.0)
+
+
+def test_a_part_of_the_wall_seconds_that_are_left(clock: Clock) -> None:
+    limit = WallLimit(10.0)
+    clock.now += 2.0
+    part = limit.part(0.75)
+    assert (limit.left_s, part.left_s) == (pytest.approx(8.0), pytest.approx(6.0))
+    clock.now += 7.0
+    assert part.left_s == pytest.approx(-1.0)
+    with pytest.raises(OutOfTimeError), part.watched():
+        threading.Event().wait(30)
+
+
+@pytest.mark.parametrize("target", ["cpu", "sm_90"])
+def test_an_interruption_before_the_line_keeps_what_was_found(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    judged_line, asked = explore_kernel.judged_line, list[Checked]()
+
+    def interrupted(case: str, results: Checked, *rest: Any) -> Any:
+        asked.append(results)
+        if len(asked) == 1:
+            raise KeyboardInterrupt
+        return judged_line(case, results, *rest)
+
+    monkeypatch.setattr(explore_kernel, "judged_line", interrupted)
+    monkeypatch.setattr(explore_kernel, "checked", lambda *_: Checked("tested", 7))
+    options = KernelOptions(target=TARGETS[target], sizes={"n": 40}, nodes=20)
+    line = explore_tensor("axpy", tensor_kernel("axpy"), options, Stopwatch(), lambda _: None).line
+    assert (line["status"], line["verdict"], line["ended"]) == ("solved", "tested", "interrupted") and line["decisions"]
 
 
 def test_an_interruption_before_the_page_keeps_the_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -319,7 +319,8 @@ def test_listed_choices_come_first_and_all_are_decided() -> None:
     decisions = line["decisions"]
     assert isinstance(decisions, dict)
     names = [name.partition("(")[0] for name in decisions]
-    assert names[0] == "cache" and len(set(names)) > 1
+    assert names[0] == "warps"  # which a search takes as it is
+    assert names[1] == "cache" and len(set(names)) > 2
 
 
 def test_journals_with_damage_are_resumed_and_others_refused(tmp_path: Path) -> None:
@@ -366,6 +367,27 @@ def test_people_read_how_it_compares_with_the_plain_loop_and_the_note() -> None:
     assert "  4 times as fast as the plain loop (4.0 ms)" in list(_summary(line))
     plain = {**line, "kind": "plain", "time_over_plain": 1.0, "note": "the plain loop, since it is faster"}
     assert list(_summary(plain))[1:] == ["  note: the plain loop, since it is faster"]
+
+
+def test_a_file_is_run_once(tmp_path: Path) -> None:
+    path, runs = tmp_path / "kernels.py", tmp_path / "runs"
+    path.write_text(f"{FILE}\nwith open({str(runs)!r}, 'a') as runs:\n    runs.write('x')\n")
+    result, _ = explored(f"{path}:one", "--size", "m=8", "--target", "sm_80", "--choices")
+    assert result.exit_code == 0 and runs.read_text() == "x"
+
+
+def test_people_read_for_which_sizes_it_is_tested_and_proved() -> None:
+    one: dict[str, object] = {"multiple_of": 64, "up_to": 4096, "tested": [0, 64]}
+    line: dict[str, object] = {"run_time": {"m": one, "n": {"multiple_of": 1}}, "cases": 7, "tested_at": {"k": 3}}
+    proof: dict[str, object] = {"verdict": "proved", "reason": "too many"}
+    assert list(_summary({**line, "proved_at": {"k": 2, "m": 4}, "proof": proof})) == [
+        "  m: every multiple of 64 up to 4096; tested at 0, 64",
+        "  n: every value",
+        "  7 elements compared with the function at k=3",
+        "  proved at k=2, m=4, not at the sizes asked for: too many",
+    ]
+    assert list(_summary({"cases": 7})) == ["  7 elements compared with the function"]
+    assert list(_summary({"proof_reason": "late"})) == ["  not proved: late"]
 
 
 def test_values_that_were_not_tried_are_listed_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:

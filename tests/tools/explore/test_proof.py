@@ -6,8 +6,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import replace
-from math import inf
 
 import pytest
 from tests.schedule.cuda import nests
@@ -27,7 +28,7 @@ from warploom.tools.command.lines import broken_rules
 from warploom.tools.command.usage import Stopwatch
 from warploom.tools.explore import check
 from warploom.tools.explore import proof as proof_module
-from warploom.tools.explore.budget import OutOfTimeError
+from warploom.tools.explore.budget import CpuBudget, Limit, OutOfTimeError, WallLimit
 from warploom.tools.explore.check import Checked
 from warploom.tools.explore.options import KernelOptions
 from warploom.tools.explore.proof import Proof, least_work, parallel_threads, proof_of, prove_kernel
@@ -193,15 +194,15 @@ def test_what_ends_a_proof_leaves_the_result(error: type[BaseException], monkeyp
 
     monkeypatch.setattr(check, "proof_of", ends)
     kernel = tensor_kernel("axpy")
-    found = check.proved(kernel, {"n": 64}, kernel.program({"n": 64}), (), target("sm_90"), 60.0)
-    assert found.verdict == "unchecked" and found.reason
+    found = check.proved(kernel, {"n": 64}, kernel.program({"n": 64}), (), target("sm_90"), CpuBudget(60.0))
+    assert found.verdict == "unchecked" and found.reason and found.is_interrupted == (error is KeyboardInterrupt)
 
 
 @needs_compiler
-@pytest.mark.parametrize("limit_s", [600.0, inf])
+@pytest.mark.parametrize("limit", [CpuBudget(600.0), WallLimit(600.0), None])
 @pytest.mark.parametrize(("error", "told"), [(OutOfTimeError, "budget"), (MemoryError, "memory")])
 def test_a_small_size_is_proved_where_the_one_asked_for_takes_too_much(
-    error: type[BaseException], told: str, limit_s: float, monkeypatch: pytest.MonkeyPatch
+    error: type[BaseException], told: str, limit: Limit | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def ends(*_: object) -> Proof:
         raise error
@@ -209,8 +210,36 @@ def test_a_small_size_is_proved_where_the_one_asked_for_takes_too_much(
     monkeypatch.setattr(proof_module, "prove_kernels", ends)
     kernel, sizes = tensor_kernel("axpy"), {"n": 1 << 20}
     program = kernel.program(sizes, cuda_tiles)
-    found = proof_of(kernel, sizes, program, [implementation("axpy", 0)], target("sm_90"), limit_s=limit_s)
+    found = proof_of(kernel, sizes, program, [implementation("axpy", 0)], target("sm_90"), limit=limit)
     assert found.verdict == "proved" and found.sizes != sizes and told in found.reason
+
+
+@needs_compiler
+def test_no_small_size_is_begun_where_the_whole_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ends(*_: object) -> Proof:
+        raise OutOfTimeError
+
+    monkeypatch.setattr(proof_module, "prove_kernels", ends)
+    monkeypatch.setattr(proof_module, "prove_nests", lambda *_: Proof("proved"))
+    kernel, sizes = tensor_kernel("axpy"), {"n": 1 << 20}
+    asked = (kernel, sizes, kernel.program(sizes, cuda_tiles), [implementation("axpy", 0)], target("sm_90"))
+    assert proof_of(*asked, limit=WallLimit(600.0)).verdict == "proved"
+    with pytest.raises(OutOfTimeError):
+        proof_of(*asked, limit=_Spent())
+
+
+class _Spent(WallLimit):
+    """A time that is over, though no signal says so."""
+
+    def __init__(self) -> None:
+        super().__init__(0.0)
+
+    @contextmanager
+    def watched(self) -> Generator[None]:
+        yield
+
+    def part(self, share: float) -> WallLimit:
+        return self
 
 
 @needs_compiler

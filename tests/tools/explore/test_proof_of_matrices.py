@@ -122,7 +122,7 @@ REFUTED = {
     "a factor that is changed before the wait": (COMMIT, f"{COMMIT} st.shared.u32 [%32], 0;"),
     "no barrier": ("__syncthreads();", ""),
 }  # fmt: skip
-QUICK = ("no fence before the products", "no fence between stores and products", "a wait for all groups but one")
+QUICK = ("no fence before the products", "no fence between stores and products")
 
 
 @pytest.mark.parametrize("bug", [bug if bug in QUICK else pytest.param(bug, marks=pytest.mark.slow) for bug in REFUTED])

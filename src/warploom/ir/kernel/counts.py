@@ -30,6 +30,17 @@ class Counts:
     """Barriers, once per block that passes."""
     arithmetic: int = 0
     """Data operations of all threads, accumulates included, index arithmetic not."""
+    float_operations: int = 0
+    """Operations on floats that warps issue, a product that is summed one with its sum. This and what follows is counted where
+    waits are noted."""
+    integer_operations: int = 0
+    """The same on integers."""
+    selects: int = 0
+    """Choices of warps between two values, or among registers by their lanes: as few as a tree of choices takes."""
+    global_requests: int = 0
+    """Accesses of warps to global memory, a vector one of them."""
+    repeated_sectors: int = 0
+    """Sectors loaded, among those counted above, that a warp of the same block has loaded before: the nearest cache has them."""
 
     @property
     def global_sectors(self) -> int:

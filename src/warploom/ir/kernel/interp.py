@@ -20,6 +20,7 @@ from warploom.ir.arithmetic import Arithmetic, MachineArithmetic
 from warploom.ir.kernel.counts import AccessCounts, Counts
 from warploom.ir.kernel.evaluate import Indices
 from warploom.ir.kernel.findings import Findings
+from warploom.ir.kernel.instructions import IssuingRun
 from warploom.ir.kernel.memory import GridArray, zeros
 from warploom.ir.kernel.nodes import HoleUse, IndexExpr, Kernel, Param
 from warploom.ir.kernel.races import GridStamps
@@ -63,7 +64,7 @@ def run(
     UserError for holes, an ill-formed kernel, missing or ill-shaped arrays, missing sizes. Problems of the execution itself
     (`OUT_OF_BOUNDS`, `UNDEFINED_READ`, `RACE`, `DIVERGENT_SYNC`, `SHUFFLE_INACTIVE`, `DIVISION_BY_ZERO`, ...) are returned:
     the thread goes on with 0 for a bad read, a bad store is skipped. count_accesses: what each access costs, too;
-    note_waits: what the first blocks may wait for.
+    note_waits: what the first blocks may wait for, and what warps issue.
     """
     _refuse_holes(kernel)
     verify(kernel)
@@ -96,7 +97,7 @@ def run(
     with np.errstate(all="ignore"):
         for first in range(0, blocks, step):
             count = min(step, blocks - first)
-            kind = NotingRun if note_waits and first == 0 else KernelRun
+            kind = KernelRun if not note_waits else NotingRun if first == 0 else IssuingRun
             part = kind(kernel, memory, sizes, arithmetic, findings, grid, first, count, check_races and kernel.threads > 1)
             part.run()
             if isinstance(part, NotingRun):

@@ -117,6 +117,9 @@ class KernelRun:
             return self.blocks * self.threads
         return int(np.count_nonzero(where)) * (self.blocks * self.threads // where.size)
 
+    def _operate(self, where: Where, dtype: DType, times: int = 1) -> None:
+        self.counts.arithmetic += self._active(where) * times
+
     def report(self, code: str, message: str, bad: Where, fix: str = "") -> None:
         """A problem of the threads in `bad` at the current place; the first one is named."""
         key = (code, self.span if self.span != NOWHERE else message.split(",")[0])
@@ -263,7 +266,7 @@ class KernelRun:
                 return self._shuffle(expr, where)
             case Holds(op, lhs, rhs):
                 (a, _), (b, _) = self.value(lhs, where), self.value(rhs, where)
-                self.counts.arithmetic += self._active(where)
+                self._operate(where, u32)
                 return self.arithmetic.compare(op, a, b), u32
             case Vote():
                 return self._vote(expr, where)
@@ -313,8 +316,7 @@ class KernelRun:
 
     def _arith(self, op: str, operands: list[Value], where: Where) -> Value:
         result, dtype = operands[0]
-        active = self._active(where) * max(1, len(operands) - 1)
-        self.counts.arithmetic += active
+        self._operate(where, dtype, max(1, len(operands) - 1))
         if len(operands) == 1:
             return self.arithmetic.apply(op, [result], scalar_of(dtype), where)[0], dtype
         for other, _ in operands[1:]:
@@ -331,11 +333,8 @@ class KernelRun:
         mask = where[..., None] if where is not None and dtype.lanes > 1 else where
         result, bad = self.arithmetic.apply(op, [a, b], scalar_of(dtype), mask)
         if bad is not None and bad.any():
-            self.report(
-                "DIVISION_BY_ZERO",
-                "an integer is divided by zero",
-                np.logical_or.reduce(bad, axis=-1) if dtype.lanes > 1 else bad,
-            )
+            lanes = np.logical_or.reduce(bad, axis=-1) if dtype.lanes > 1 else bad
+            self.report("DIVISION_BY_ZERO", "an integer is divided by zero", lanes)
         return result
 
     def _read(self, node: Read, where: Where) -> Value:
@@ -534,9 +533,8 @@ class KernelRun:
         planes, accumulator = self.accumulators[node.accumulator]
         data, dtype = self.value(node.value, chosen)
         element, inside = self._locate(node.accumulator, planes.extents, node.index, chosen)
-        active = self._active(inside)
-        self.counts.accumulates += active
-        self.counts.arithmetic += active
+        self.counts.accumulates += self._active(inside)
+        self._operate(inside, dtype)
         self.executed = self.executed + (1 if inside is None else inside.astype(np.int64))
         state, _ = planes.read(element, inside)
         planes.store(element, self._combine(accumulator.op, state, data, dtype, inside), inside)

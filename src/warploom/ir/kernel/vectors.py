@@ -2,19 +2,20 @@
 
 `for j in vector(4)` means the same as `for j in range(4)`; it also says that the four elements that it moves between an array and
 registers, or copies asynchronously to shared memory, are read or stored at once. The array must then begin at a multiple of their
-size, and so must the first element.
+size, and so must the first element: whatever the run-time sizes are, or where a condition on them says so (`if w % 4 == 0`).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from math import gcd
 from typing import Any, cast
 
 from warploom.core import BY_NAME, DType
 from warploom.ir.kernel.nodes import (
+    Compare,
     Declare,
     For,
     If,
@@ -24,10 +25,12 @@ from warploom.ir.kernel.nodes import (
     IndexSelect,
     IndexVar,
     Kernel,
+    Logical,
     Param,
     Read,
     SetIndex,
     Shuffle,
+    SizeVar,
     Stmt,
     Store,
     ValueConst,
@@ -38,6 +41,8 @@ from warploom.ir.kernel.rewrite import map_index
 
 MOST_BYTES = 16
 """Bytes of the widest access of one thread."""
+NO_MULTIPLES: Mapping[str, int] = {}
+"""Nothing is known about any size."""
 
 
 def vector_type(dtype: DType, lanes: int) -> DType | None:
@@ -88,8 +93,22 @@ def first_element(array: Param | Declare, index: tuple[IndexExpr, ...], var: str
     return map_index(flat, lambda e: IndexConst(trip) if e == IndexVar(var) else None)
 
 
-def vector_problem(loop: For, kernel: Kernel) -> tuple[str, str, str] | None:
-    """Code, message and fix of what is wrong with a vector loop."""
+def size_multiples(cond: IndexExpr, around: Mapping[str, int] = NO_MULTIPLES) -> Mapping[str, int]:
+    """Run-time size -> a number that divides it where `cond` holds (`w % 4 == 0`, alone or joined by `and`), beside those of
+    `around`."""
+    match cond:
+        case Compare("==", IndexBinary("%", SizeVar(name), IndexConst(number)), IndexConst(0)) if int(number) > 0:
+            return {**around, name: math.lcm(int(number), around.get(name, 1))}
+        case Logical("and", operands):
+            for operand in operands:
+                around = size_multiples(operand, around)
+            return around
+        case _:
+            return around
+
+
+def vector_problem(loop: For, kernel: Kernel, multiples: Mapping[str, int] = NO_MULTIPLES) -> tuple[str, str, str] | None:
+    """Code, message and fix of what is wrong with a vector loop; `multiples`: what divides sizes there (`size_multiples`)."""
     params = {p.name: p for p in kernel.params}
     lanes = loop.stop.value if isinstance(loop.stop, IndexConst) else 0
     found = global_access(loop, params)
@@ -115,19 +134,23 @@ def vector_problem(loop: For, kernel: Kernel) -> tuple[str, str, str] | None:
         message = f"expected 2 or 4 elements of up to {MOST_BYTES} bytes together, got {lanes} of {param.dtype.name}"
         return "VECTOR_TYPE", message, "use fewer elements, or range(...)"
     places = [(param, index)] if target is None else [(param, index), (target, store.index)]
-    return next((p for array, at in places if (p := _place_problem(array, at, loop.var, vector, kernel)) is not None), None)
+    return next(
+        (p for array, at in places if (p := _place_problem(array, at, loop.var, vector, kernel, multiples)) is not None), None
+    )
 
 
 def _place_problem(
-    array: Param | Declare, index: tuple[IndexExpr, ...], var: str, vector: DType, kernel: Kernel
+    array: Param | Declare, index: tuple[IndexExpr, ...], var: str, vector: DType, kernel: Kernel, multiples: Mapping[str, int]
 ) -> tuple[str, str, str] | None:
     """The same of the elements of one array."""
     if not _runs_on(index, var):
         message = f"expected consecutive elements of {array.name} in the trips of the loop, got others"
         return "VECTOR_INDEX", message, f"write {array.name}[... + {var}]"
-    if divisor(first_element(array, index, var), kernel.body) % vector.lanes:
+    if divisor(first_element(array, index, var), kernel.body, multiples) % vector.lanes:
         message = f"expected the first element of {array.name} at a multiple of {vector.lanes}, got an index not known to be one"
-        fix = f"make every term of the index a multiple of {vector.lanes} ({vector.name}), or use range(...)"
+        rows = sorted({p.name for e in array.shape[1:] for p in _parts(e) if isinstance(p, SizeVar)})
+        by_size = f", put it under `if {rows[0]} % {vector.lanes} == 0:`" if rows else ""
+        fix = f"make every term of the index a multiple of {vector.lanes} ({vector.name}){by_size}, or use range(...)"
         return "VECTOR_ALIGNMENT", message, fix
     return None
 
@@ -179,20 +202,29 @@ def alignment_text(kernel: Kernel) -> str:
     )
 
 
-def divisor(expr: IndexExpr, body: tuple[Stmt, ...]) -> int:
-    """A number that divides every value of `expr`; 0 where the only value is 0. Variables are those of `body`."""
-    return _divisor(expr, _bindings(body), frozenset())
+def divisor(expr: IndexExpr, body: tuple[Stmt, ...], multiples: Mapping[str, int] = NO_MULTIPLES) -> int:
+    """A number that divides every value of `expr`; 0 where the only value is 0. Variables are those of `body`, `multiples` what
+    divides sizes."""
+    return _divisor(expr, _Known(_bindings(body), multiples), frozenset())
 
 
-def _divisor(expr: IndexExpr, bindings: Mapping[str, list[IndexExpr]], seen: frozenset[str]) -> int:
+@dataclass(frozen=True, slots=True)
+class _Known:
+    bindings: Mapping[str, list[IndexExpr]]
+    multiples: Mapping[str, int]
+
+
+def _divisor(expr: IndexExpr, known: _Known, seen: frozenset[str]) -> int:
     def of(e: IndexExpr) -> int:
-        return _divisor(e, bindings, seen)
+        return _divisor(e, known, seen)
 
     match expr:
         case IndexConst(value):
             return abs(int(value))
-        case IndexVar(name) if name in bindings and name not in seen:
-            return gcd(*(_divisor(e, bindings, seen | {name}) for e in bindings[name]))
+        case SizeVar(name):
+            return known.multiples.get(name, 1)
+        case IndexVar(name) if name in known.bindings and name not in seen:
+            return gcd(*(_divisor(e, known, seen | {name}) for e in known.bindings[name]))
         case IndexBinary("+" | "-" | "min" | "max", lhs, rhs):
             return gcd(of(lhs), of(rhs))
         case IndexBinary("*", lhs, rhs):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
 from typing import assert_never
@@ -52,7 +52,7 @@ from warploom.ir.kernel.nodes import (
     Vote,
     WaitCopies,
 )
-from warploom.ir.kernel.vectors import aligned_shared, copy_source, shared_end, vector_problem
+from warploom.ir.kernel.vectors import NO_MULTIPLES, aligned_shared, copy_source, shared_end, size_multiples, vector_problem
 from warploom.ir.swizzle.kinds import kind_of
 from warploom.operations import FOLDS, OF_INTEGERS, PAIRS, WORD_OPERATIONS
 
@@ -124,6 +124,8 @@ class _Verifier:
     """Bytes of the arrays met, one after the other, each aligned to its elements, or to its copies."""
     together: int = 1
     """Elements that the innermost loop around moves at once."""
+    multiples: Mapping[str, int] = field(default_factory=lambda: NO_MULTIPLES)
+    """Numbers that divide run-time sizes, by the conditions around."""
     span: Span = NOWHERE
 
     def wrong(self, code: str, message: str, fix: str = "", span: Span = NOWHERE) -> None:
@@ -434,8 +436,10 @@ class _Verifier:
             case For():
                 self.loop(stmt, under)
             case If(cond, then, other):
-                inner = under | self.index(cond)
+                inner, outside = under | self.index(cond), self.multiples
+                self.multiples = size_multiples(cond, outside)
                 self.body(then, inner)
+                self.multiples = outside
                 self.body(other, inner)
             case Sync():
                 self.meeting("sync()", under)
@@ -499,7 +503,7 @@ class _Verifier:
             got = ", ".join(sorted(depends))
             message = f"expected loop bounds over constants and outer loop variables, got ones that depend on {got}"
             self.wrong("BOUND_NOT_STATIC", message, "run the loop to a constant bound and guard its body with a condition")
-        if loop.is_vector and (problem := vector_problem(loop, self.kernel)) is not None:
+        if loop.is_vector and (problem := vector_problem(loop, self.kernel, self.multiples)) is not None:
             self.wrong(*problem)
         self.indices[loop.var] = self.indices.get(loop.var, _STATIC) | depends
         outside = self.together

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from warploom.ir.kernel.counts import Counts
 from warploom.ir.kernel.evaluate import Where
+from warploom.ir.kernel.instructions import IssuingRun
 from warploom.ir.kernel.memory import Element
 from warploom.ir.kernel.nodes import (
     Accumulate,
@@ -31,7 +32,7 @@ from warploom.ir.kernel.nodes import (
     ValueVar,
     WaitCopies,
 )
-from warploom.ir.kernel.running import KernelRun, Value
+from warploom.ir.kernel.running import Value
 from warploom.machines import SECTOR_BYTES
 
 NOTHING = -1
@@ -57,7 +58,7 @@ class Event:
     """Loads and copies, by block: whether data is moved that no block has asked for before, and no other asks for here."""
 
 
-class NotingRun(KernelRun):
+class NotingRun(IssuingRun):
     """Executes as any run does, and keeps the events."""
 
     def __init__(self, *args: Any) -> None:
@@ -71,7 +72,6 @@ class NotingRun(KernelRun):
         """The load made last."""
         self._element: Element = 0
         """That which was located last."""
-        self._is_copy = False
         self._asked: dict[str, NDArray[np.bool_]] = {}
         """Sectors of arrays in global memory that some block has asked for."""
 
@@ -144,7 +144,7 @@ class NotingRun(KernelRun):
         return found
 
     def _stmt(self, stmt: Stmt, where: Where) -> None:
-        self._needed, self._is_copy = NOTHING, isinstance(stmt, Store) and stmt.is_async
+        self._needed = NOTHING
         match stmt:
             case Sync():
                 self._note("barrier", where)

@@ -18,6 +18,10 @@ MEMORIES = ("registers", "shared", "broadcast")
 _LARGEST_BROADCAST = 384
 
 
+def of_a_product(_: int, memories: tuple[str, ...]) -> dict[str, tuple[Tuning, ...]]:
+    return {"memory": memories, "warps": WARPS}
+
+
 def of_a_field(degree: int) -> dict[str, tuple[Tuning, ...]]:
     return {"memory": MEMORIES if degree <= _LARGEST_BROADCAST else MEMORIES[:2], "warps": WARPS}
 

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from warploom.core import BY_NAME, DType, i32
 from warploom.kernels import structs
+from warploom.kernels.registry import moved_units
+from warploom.kernels.tunables.windows import WARPS
+from warploom.schedule.sketches import Tuning
 from warploom.sketch import Sketch
 
 TILE_SIZES = {"tiles": 1 << 18}
 
 
-def units(words: int) -> tuple[int, ...]:
+def of_records(words: int, orders: tuple[str, ...], units: Callable[[int], tuple[int, ...]]) -> dict[str, tuple[Tuning, ...]]:
+    return {"order": orders, "unit": units(words), "warps": WARPS}
+
+
+def good_units(words: int) -> tuple[int, ...]:
     """Words that may move as one: as wide as a vector, a divisor of the structure, and as many of them as the holes can permute.
 
     For six, ten, ... units there is no permutation by columns and rows in the spaces of the holes (it is searched to its end).
@@ -17,6 +26,11 @@ def units(words: int) -> tuple[int, ...]:
     widths = [unit for unit in (1, 2, 4) if words % unit == 0]
     good = [unit for unit in widths if (count := words // unit) % 2 or count & (count - 1) == 0]
     return tuple(good or widths)
+
+
+def one_unit(words: int, layout: str | None) -> tuple[int, ...]:
+    """That of the example with this name: arrays of other units are other arrays."""
+    return (words // moved_units(words, layout)[0],)
 
 
 def store(words: int, order: str, unit: int, warps: int) -> Sketch:

@@ -5,6 +5,7 @@ first: it explains the notation of the tables; `lookup.py` answers the questions
 """
 
 from warploom.ptx.instructions.document import instruction_table
+from warploom.ptx.instructions.forms import has_form, types_of_forms
 from warploom.ptx.instructions.lookup import (
     ROWS,
     SPACES,
@@ -25,6 +26,6 @@ from warploom.ptx.instructions.rows import FLOAT, HALF, INTEGER, Collective, Ins
 
 __all__ = [
     "FLOAT", "HALF", "INTEGER", "ROWS", "SPACES", "TYPES", "Collective", "InstructionClass", "Row", "Slot", "destinations",
-    "find_row", "instruction_table", "is_memory_barrier", "is_strong", "operand_names", "operand_slots",
-    "reads_memory", "sources", "space", "types", "writes_memory",
+    "find_row", "has_form", "instruction_table", "is_memory_barrier", "is_strong", "operand_names", "operand_slots",
+    "reads_memory", "sources", "space", "types", "types_of_forms", "writes_memory",
 ]  # fmt: skip

@@ -14,6 +14,7 @@ from warploom.ptx.simt.bulk_copies import decode_bulk, decode_reduction
 from warploom.ptx.simt.code import Access, Group, RunningBlocks, Step
 from warploom.ptx.simt.mbarriers import decode_copy_arrival
 from warploom.ptx.simt.operands import Site, value_of
+from warploom.ptx.simt.proxies import MARKS as GENERIC
 from warploom.ptx.simt.races import note_read, note_write
 from warploom.ptx.simt.spaces import resolve
 from warploom.ptx.simt.tensor_copies import decode_tensor
@@ -92,6 +93,7 @@ class Copies:
         limit = np.full(self.size, -1, np.int64)
         limit[threads] = np.iinfo(np.int64).max if left < 0 else self.committed[threads] - left
         pending, writes = running.shared.marks["pending"], running.shared.marks["write"]
+        generic = running.shared.marks.get(GENERIC)
         now = running.clock.tick()
         kept: list[_Flight] = []
         for flight in self.flights:
@@ -100,6 +102,8 @@ class Copies:
                 granules = running.shared.granules(flight.words[done])
                 pending[granules] = 0
                 writes[granules] = (writes[granules] & np.uint64(0xFFFFFFFFFFFC0000)) | np.uint64(now)
+                if generic is not None:
+                    generic[granules] = 1  # a fence of proxies before the wait came too early for these
             if not done.all():
                 rest = ~done
                 kept.append(replace(flight, threads=flight.threads[rest], number=flight.number[rest], words=flight.words[rest]))
@@ -165,7 +169,6 @@ def _copy(site: Site) -> Step:
         else:
             limited = site.source(last, "u32")
     target = access_of(site, to, "st", 4, size // 4, "shared", is_strong=False)
-    target.is_asynchronous = True
     source = access_of(site, from_, "ld", 4, size // 4, "global", is_strong=False)
     source_bytes = access_of(site, from_, "ld", 1, 1, "global", is_strong=False)
     span = site.code.routine.span(site.index)

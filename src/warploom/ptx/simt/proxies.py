@@ -2,7 +2,8 @@
 and tcgen05.mma only across a `fence.proxy.async` (PTX ISA 8.6.1).
 
 A mark per granule says that a thread stored there and no such fence has followed: one of the storing thread, or of a thread that
-is ordered after the store by then. Kernels without such readers have no marks. `cp.async` counts as no store of this kind.
+is ordered after the store by then. What `cp.async` brings is such a store, too, made at its wait (PTX ISA 9.7.9.25.3). Kernels
+without such readers have no marks.
 """
 
 from __future__ import annotations

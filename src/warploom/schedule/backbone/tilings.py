@@ -24,6 +24,9 @@ MOST_SIZES = 64
 SHORT = 8
 """Axes up to this size get no tiles from the default policies: the whole of one can be unrolled."""
 
+SHORT_ROW = 256
+"""Rows below that may be shared out by fewer threads than a warp has."""
+
 
 @dataclass(frozen=True, slots=True)
 class AxisUse:
@@ -106,6 +109,8 @@ def cuda_tiles(use: AxisUse) -> Levels:
     registers apart, threads, then a vector. Reduced ones: a slice to stage, then an unrolled part."""
     if use.size <= SHORT:
         return ()
+    if use.is_stored and use.is_reduced and (use.size < SHORT_ROW or not use.is_contiguous):
+        return _fitting(use.size, (1, 2, 4, 8, 16, 32, 64, 128, 256), (1, 2, 4))
     if use.is_stored and use.is_reduced:
         return _fitting(use.size, (32, 64, 128, 256, 512, 1024), (1, 2, 4))
     if use.is_stored and use.is_contiguous and use.is_shared:

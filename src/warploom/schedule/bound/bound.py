@@ -174,6 +174,7 @@ def positions_of(space: KernelSpace, problem: Problem) -> Positions:
         shared=shared,
         tied=_tied(space, problem),
         spread=_spread(space, problem),
+        warps=_entry(instance.variables("warps"), _number(space, "Kernel", 0)) if "warps" in choices else -1,
     )
 
 

@@ -187,7 +187,8 @@ def lines_per_point(
         together *= min(float(figures.warp), facts[instruction, MOST_THREADS])
     sharing = most_in_line(problem, view, instruction, THREAD | VECTOR, float(line))
     optimistic = 1.0 / min(sharing, together)
-    if not figures.is_cuda or facts[instruction, LEAST_THREADS] != facts[instruction, MOST_THREADS]:
+    is_counted = figures.is_cuda and facts[instruction, LEAST_THREADS] == facts[instruction, MOST_THREADS]
+    if not is_counted or not view.in_order[0]:
         return optimistic
     found, elements = warp_lines(problem, figures, view, instruction, line, lanes, seen)
     if elements == 0.0:

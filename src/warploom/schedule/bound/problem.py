@@ -25,6 +25,8 @@ CACHE_ALL, CACHE_L2, CACHE_READ_ONLY, CACHE_NONE = 1, 2, 4, 8
 CHAIN, TREE = 1, 2
 SPREAD = 2
 """YES of the choice `spread`."""
+IN_ORDER = 3
+"""Values of the choice `warps` that leave the threads of a warp in the order of their levels."""
 
 COMPUTE, LOAD, STORE = 0, 1, 2
 
@@ -188,6 +190,8 @@ class View(NamedTuple):
     """Possible forms of partial results, by dim."""
     pipelined: Masks
     """By region: 1 where the iterations of a loop may fill it ahead."""
+    in_order: Masks
+    """One number: 1 where the threads of a warp surely are neighbours along the levels of threads, the innermost first."""
 
 
 class Scratch(NamedTuple):

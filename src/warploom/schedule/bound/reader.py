@@ -11,6 +11,7 @@ from warploom.schedule.bound.facts import SHARED_BYTES
 from warploom.schedule.bound.problem import (
     AFTER,
     BEFORE,
+    IN_ORDER,
     INNER,
     LOOP,
     MERGED,
@@ -59,6 +60,8 @@ class Positions(NamedTuple):
     spread: Ints
     """[n, 5]: a dim that copies into a temporary, the variable that says whether all threads share the copy out, the store
     (instruction), and source and target (statements) of the pair, which is a side of the tile unless they are merged."""
+    warps: int
+    """How threads make up warps, or -1."""
 
 
 @compiled
@@ -126,6 +129,8 @@ def read(
                 view.active[i] = 0
             elif positions.member[i] < 0:
                 view.active[i] = 1
+    if positions.warps >= 0:
+        view.in_order[0] = 0 if domains[positions.warps] & ~np.uint64(IN_ORDER) else 1
     grid[SHARED_BYTES] = max(0, bounds[0, positions.shared]) if positions.shared >= 0 else 0.0
 
 

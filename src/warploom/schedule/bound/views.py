@@ -60,6 +60,7 @@ def open_view(problem: Problem, backbone: Backbone, statements: int, sizes: Sequ
         cache=np.full(instructions, CACHE_ALL | CACHE_L2 | CACHE_READ_ONLY | CACHE_NONE, np.uint8),
         partials=np.full(dims, CHAIN, np.uint8),
         pipelined=np.zeros(len(problem.is_temporary), np.uint8),
+        in_order=np.ones(1, np.uint8),
     )
 
 

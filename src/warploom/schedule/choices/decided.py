@@ -130,6 +130,11 @@ class Decided(Protocol):
         """All threads of a block share out the copy into a temporary (`lower_spread.spread`)."""
         ...
 
+    def warps(self) -> str:
+        """PLAIN or GRID: a warp's threads are neighbours by their numbers; else how many of them lie along the outer and along
+        the inner level of threads, `4x8`."""
+        ...
+
     def fetching(self) -> str:
         """How the loops of a CPU fetch: `lower_prefetch.fetching`."""
         ...
@@ -174,6 +179,7 @@ class Table:
     copies: Mapping[int, int] = field(default_factory=dict[int, int])
     swizzles: frozenset[int] = frozenset()
     spreads: frozenset[int] = frozenset()
+    shape_of_warps: str = "PLAIN"
     fetched_ahead: int = 0
     runs_backward: bool = False
     has_halves: bool = False
@@ -186,6 +192,9 @@ class Table:
 
     def twins(self) -> Sequence[Twins]:
         return self.pairs_of_tiles
+
+    def warps(self) -> str:
+        return self.shape_of_warps
 
     def fetching(self) -> str:
         return str(self.fetched_ahead)

@@ -46,6 +46,8 @@ class Features:
     """All threads of a block may share out a copy to shared memory, whatever loops they have elsewhere."""
     windows: bool = True
     """Inputs of stencils and convolutions may be copied to shared memory as boxes with their edges."""
+    warps: bool = True
+    """Warps may lie along both axes of a product of matrices, and their threads along two levels."""
     budgets_registers: bool = True
     """The values that one thread holds must fit its registers."""
 
@@ -68,6 +70,7 @@ class Features:
             swizzles=False,
             spreads=False,
             windows=False,
+            warps=False,
             budgets_registers=False,
         )
 

@@ -17,13 +17,15 @@ from itertools import combinations, pairwise, product
 from warploom.machines import WIDEST_BYTES, MatrixInstruction
 from warploom.schedule.backbone import Access, Backbone, Operator, followers, matrix_of
 from warploom.schedule.choices.decided import Temporary, Twins
+from warploom.schedule.choices.habits_maps import maps_of
 from warploom.schedule.choices.habits_one_pass import WAYS, OnePass
 from warploom.schedule.choices.habits_one_pass_matrices import MATRIX_WAYS, OnePassMatrices
 from warploom.schedule.choices.habits_reductions import WAYS as THREADS
 from warploom.schedule.choices.habits_reductions import Reductions
+from warploom.schedule.choices.habits_rows import SHARES_OF_ROWS, Rows
 from warploom.schedule.choices.habits_windows import WAYS as WAYS_OF_WINDOWS
 from warploom.schedule.choices.habits_windows import Windows
-from warploom.schedule.choices.objects import Habit, Objects, Operation, mapped_alike
+from warploom.schedule.choices.objects import Habit, Objects, Operation
 from warploom.schedule.choices.twins import twins_of
 from warploom.schedule.choices.windows import windowed_regions
 from warploom.schedule.targets import Target
@@ -60,9 +62,11 @@ def habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ...]:
         ways = [Windows(objects, windows, way, target.max_unroll) for way in WAYS_OF_WINDOWS]
         found = [*(tuple(dict.fromkeys(way.habits())) for way in ways), *found]
     if not any(found):
-        found = [tuple(dict.fromkeys(Rows(objects, *way).habits())) for way in _SHARES_OF_ROWS]
+        found = [tuple(dict.fromkeys(Rows(objects, *way).habits())) for way in SHARES_OF_ROWS]
     if not any(found):
         found = [tuple(dict.fromkeys(Reductions(objects, threads).habits())) for threads in THREADS]
+    if not any(found):
+        found = maps_of(objects)
     return tuple(way for way in dict.fromkeys(found) if way)
 
 
@@ -300,58 +304,6 @@ class Tiles:
     def _vector(self, access: Access | None, loops: tuple[int, ...]) -> int | None:
         """The loop along which neighbours in memory lie."""
         return next((s for s in loops if self.loop[s].is_innermost and self.objects.stride(access, self.loop[s].axis) == 1), None)
-
-
-class Rows:
-    """Habits of kernels that sum along the rows of what they store (softmax, norms): the threads of a row share it out in the
-    same way wherever it is loaded, summed or stored, so that it stays in their registers."""
-
-    def __init__(self, objects: Objects, threads: int, rows: int) -> None:
-        self.objects = objects
-        self.threads = threads
-        """Threads that share one row."""
-        self.rows = rows
-        """Rows of one thread, which loads once what belongs to a column."""
-        self.loop = {x.statement: x for x in objects.loops}
-        self.extents = objects.backbone.extents
-        self.summed = {x.axis for x in objects.loops if x.is_reduction}
-
-    def habits(self) -> Iterator[Habit]:
-        operations = [o for o in self.objects.operations if o.temporary is None]
-        stored = {self.loop[s].axis for o in operations if o.operator is Operator.STORE for s in o.loops}
-        if not self.summed & stored:
-            return
-        yield from self._sizes()
-        of_extent: dict[int, list[int]] = {}
-        for operation in operations:
-            access = self.objects.backbone.instructions[operation.instruction].access
-            for statement in operation.loops:
-                kind = self._kind(statement, is_access=access is not None)
-                yield "dim_kind", (statement,), kind
-                if kind == "THREAD":
-                    of_extent.setdefault(self.loop[statement].extent, []).append(statement)
-        for statements in of_extent.values():
-            yield from mapped_alike(statements)
-
-    def _kind(self, statement: int, *, is_access: bool) -> str:
-        loop = self.loop[statement]
-        if loop.axis not in self.summed:
-            return "UNROLL" if loop.level else "BLOCK"
-        if loop.level == 0:
-            return "UNROLL"
-        return ("VECTOR" if is_access else "UNROLL") if loop.is_innermost else "THREAD"
-
-    def _sizes(self) -> Iterator[Habit]:
-        for number, extent in enumerate(self.extents):
-            is_last = all(e.axis != extent.axis or e.level <= extent.level for e in self.extents)
-            if extent.axis in self.summed and extent.level:
-                yield "size", (number,), str(4 if is_last else self.threads)
-            elif extent.level:
-                yield "size", (number,), str(self.rows if is_last else 1)
-
-
-_SHARES_OF_ROWS = ((256, 4), (64, 1))
-"""Threads of a row, rows of a thread."""
 
 
 @dataclass(frozen=True, slots=True)

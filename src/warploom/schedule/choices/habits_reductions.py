@@ -13,12 +13,17 @@ from math import prod
 
 from warploom.machines import WIDEST_BYTES
 from warploom.schedule.backbone import Operator
-from warploom.schedule.choices.objects import Habit, Objects, Operation, mapped_alike
+from warploom.schedule.choices.objects import Habit, Objects, Operation, mapped_alike, power_above
 
 WAYS = (256, 128)
 """Threads of a block."""
 _NEXT = 32
 """Threads along results that lie next to each other."""
+_LITTLE = 512
+"""A load of which each element is used again reads as little beside the sum: a vector beside its matrix."""
+_AT_ONCE = 4
+"""Rows of which a thread loads its part before it adds the first of them, where results lie next to each other, or are made of
+the same vector."""
 
 
 @dataclass(slots=True)
@@ -29,7 +34,7 @@ class _Axis:
     threads: int = 1
     """Threads that share it out."""
     lanes: int = 1
-    """Elements of a vector."""
+    """Elements of a vector, or in registers."""
 
 
 class Reductions:
@@ -46,6 +51,8 @@ class Reductions:
         self.axes = {axis: _Axis(axis in self.summed) for axis in range(len(self.backbone.axes))}
         for total in objects.sums:
             self._share_out(total)
+        for total in objects.sums:
+            self._use_again(total)
         shared_out = [axis for axis in self.axes.values() if axis.is_summed and axis.threads > 1]
         if len(shared_out) == len(objects.sums) > 1:  # each of its own: the threads are the same
             common = max(_NEXT, min(axis.threads for axis in shared_out))
@@ -67,17 +74,29 @@ class Reductions:
         fast, along = None, 1
         if found:
             *_, fast, element = max(found)
-            lanes = WIDEST_BYTES // element
+            lanes = min(WIDEST_BYTES // element, self.objects.lanes(fast))
             most = self.threads if fast in summed else _NEXT
-            along = min(most, _power_above(-(-self._size(fast) // lanes)))
+            along = min(most, power_above(-(-self._size(fast) // lanes)))
             self.axes[fast].threads, self.axes[fast].lanes = along, lanes
         others = summed - {fast}
         if others and along < self.threads:
             longest = max(others, key=lambda a: (self.levels[a] > 1, self._size(a)))
             self.axes[longest].threads = self.threads // along
+            if fast is not None and fast not in summed:
+                self.axes[longest].lanes = _AT_ONCE
+
+    def _use_again(self, total: Operation) -> None:
+        """A thread has some results along an axis along which it reads something again."""
+        summed = {self.loop[s].axis for s in total.loops if self.loop[s].is_reduction}
+        results = {self.loop[s].axis for s in total.loops} - summed
+        loads = [{self.loop[s].axis for s in o.loops} for o in self.own if o.operator is Operator.LOAD]
+        for loaded in loads:
+            for axis in results - loaded if loaded & summed else ():
+                if self.levels[axis] > 1 and self.axes[axis].threads == self.axes[axis].lanes == 1:
+                    self.axes[axis].lanes = _AT_ONCE
 
     def _applies(self, total: Operation) -> bool:
-        """Whether it is long, and either reads nothing twice or is a part of a longer one, whose index counts through parts."""
+        """Whether it is long, and either reads little twice or is a part of a longer one, whose index counts through parts."""
         axes = {self.loop[s].axis for s in total.loops}
         summed = {self.loop[s].axis for s in total.loops if self.loop[s].is_reduction}
         if prod(self._size(a) for a in summed) < self.threads:
@@ -87,8 +106,11 @@ class Reductions:
         ]
         indices = [{axis for axis, _ in index.terms} for access in accesses for index in access.indices]
         is_in_parts = any(index & summed and index - summed for index in indices)
-        loads = ({self.loop[s].axis for s in o.loops} for o in self.own if o.operator is Operator.LOAD)
-        return is_in_parts or all(loaded >= axes for loaded in loads if loaded & summed)
+        loads = [{self.loop[s].axis for s in o.loops} for o in self.own if o.operator is Operator.LOAD]
+        most = prod(self._size(a) for a in axes) // _LITTLE
+        return is_in_parts or all(
+            loaded >= axes or prod(self._size(a) for a in loaded) <= most for loaded in loads if loaded & summed
+        )
 
     def _size(self, axis: int) -> int:
         return self.backbone.axes[axis].size
@@ -152,8 +174,3 @@ class Reductions:
                 for extent, statement in loops.items():
                     if extent in own and self._kind(total, own[extent]) != "UNROLL":
                         yield "order", (statement, own[extent]), "MERGED"
-
-
-def _power_above(number: int) -> int:
-    """The least power of two from it on."""
-    return 1 << (number - 1).bit_length()

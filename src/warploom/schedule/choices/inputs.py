@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import TypeAlias
 
 from warploom.schedule.backbone import (
@@ -27,6 +28,7 @@ from warploom.schedule.choices.kept_totals import facts_of_kept_totals, results_
 from warploom.schedule.choices.objects import Loop, Objects, Operation
 from warploom.schedule.choices.shared_sums import facts_of_shared_sums, shared_sums
 from warploom.schedule.choices.twins import twins_of
+from warploom.schedule.choices.warps import can_shape_warps, grids_of
 from warploom.schedule.choices.windows import windowed_regions
 from warploom.schedule.nest import Cache
 from warploom.schedule.targets import Target
@@ -127,6 +129,7 @@ class _Inputs:
             "can_swizzle": frozenset(t.region for t in objects.temporaries if self.target.has_threads and len(t.pairs) > 1),
             "can_spread": frozenset(t.region for t in objects.temporaries if self.target.has_threads and objects.is_copy(t)),
             "can_be_in_atoms": frozenset(t.region for t in objects.temporaries if self._is_factor_of_groups(t)),
+            **self._facts_of_warps(sizes_of),
             "is_reduced": frozenset(reduced),
             "is_exact": self.features.exact,
         }
@@ -161,6 +164,7 @@ class _Inputs:
             "thread_size": dict(enumerate(thread_sizes)),
             "max_threads": self.target.max_threads,
             "max_thread_dims": self.target.max_thread_dims,
+            "max_grid_levels": self.target.max_thread_dims + 1,
             "max_outer_thread_size": self.target.max_outer_thread_size,
             "max_block_dims": self.target.max_block_dims,
             "max_outer_block_size": self.target.max_outer_block_size,
@@ -184,6 +188,16 @@ class _Inputs:
         instructions = self.objects.backbone.instructions
         on = matrix_of(instructions, instructions[temporary.consumer])
         return on is not None and on.has_groups and on.factor in self.target.group_matrices
+
+    def _facts_of_warps(self, sizes_of: Mapping[int, Sequence[int]]) -> dict[str, Fact]:
+        """sizes_of: those of the extents along which threads may lie."""
+        grids = grids_of(self.objects, self.target) if self.target.has_threads else ()
+        return {
+            "can_be_in_grid": frozenset[int]([0] if grids else []),
+            "can_shape_warps": frozenset[int]([0] if can_shape_warps(sizes_of.values(), self.target.max_threads) else []),
+            "is_level_of_grid": frozenset(s for grid in grids for s in grid),
+            "is_around_in_grid": frozenset(pair for grid in grids for pair in combinations(grid, 2)),
+        }
 
     def _facts_of_instructions(self, of: dict[int, Operation], loops: dict[int, Loop]) -> dict[str, Fact]:
         stores = [o for o in of.values() if o.operator is Operator.STORE]

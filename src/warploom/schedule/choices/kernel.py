@@ -28,8 +28,8 @@ from warploom.schedule.targets import Target
 from warploom.solve.space import Candidate, Instance
 
 DEFAULT_ORDER = (
-    "mirror", "spread", "layout", "size", "dim_kind", "thread_mapping", "mem_space", "order", "cache", "partials", "stages",
-    "swizzle", "prefetch", "direction",
+    "mirror", "warps", "spread", "layout", "size", "dim_kind", "thread_mapping", "mem_space", "order", "cache", "partials",
+    "stages", "swizzle", "prefetch", "direction",
 )  # fmt: skip
 """Choices from the most to the least important (paper, section 5.5)."""
 CPU_ORDER = ("mirror", "dim_kind", "size", "order", "layout", "cache", "partials", "stages", "prefetch", "direction")
@@ -105,9 +105,12 @@ class KernelSpace:
 
     @property
     def usual(self) -> dict[str, str]:
-        """Decisions that a search takes unless they are taken by hand: those that matter only to several kernels together, and
-        copies along the loops of threads, since searches with both ways open end at slower kernels for some targets."""
+        """Decisions that a search takes unless they are taken by hand: those that matter only to several kernels together, warps
+        in the order of their threads, and copies along the loops of threads, since searches with both ways open end at slower
+        kernels for some targets."""
         found = {f"direction({self.backbone.name})": "FORWARD"} if "direction" in self.instance.space.choices else {}
+        if "warps" in self.instance.space.choices:
+            found |= {self.names.text("warps", (0,)): "PLAIN"}
         if "spread" in self.instance.space.choices:
             copies = (t.region for t in self.temporaries if self.objects.is_copy(t))
             found |= {self.names.text("spread", (region,)): "NO" for region in copies}

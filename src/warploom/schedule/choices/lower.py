@@ -46,6 +46,7 @@ from warploom.schedule.choices.lower_tree import Branch, Item, Tree, build_tree
 from warploom.schedule.choices.lower_twins import with_one_copy
 from warploom.schedule.choices.lower_values import Cell, Reduction, Registers, Start, assign_registers
 from warploom.schedule.choices.lower_window import windowed
+from warploom.schedule.choices.warps import with_shaped_warps
 from warploom.schedule.nest import (
     Argument,
     Buffer,
@@ -86,6 +87,7 @@ def lower(decided: Decided) -> Nest:
     buffers += writer.arrays
     parameters = dict.fromkeys(o for i in backbone.instructions for o in i.operands if isinstance(o, Parameter))
     nest = Nest(backbone.name, tuple(buffers), tuple(parameters), registers.values(), writer.nodes(tree.children), run_time)
+    nest = with_shaped_warps(nest, decided.warps())
     for number, region in enumerate(backbone.regions):
         if decided.mem_space(number) == "SHARED":
             nest = windowed(nest, number, region, places.indices, places.ends, decided.shared_bytes)

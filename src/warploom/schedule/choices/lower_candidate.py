@@ -112,6 +112,9 @@ class CandidateDecisions:
     def is_spread(self, region: int) -> bool:
         return self._single("spread", region, plain="NO") == "YES"
 
+    def warps(self) -> str:
+        return self._single("warps", 0, plain="PLAIN")
+
     def fetching(self) -> str:
         return self._single("prefetch", 0, plain="0")
 

@@ -238,7 +238,7 @@ class _Window:
         side = len(self.sides) - 1
         for hardware, size in enumerate(hardware_sizes(self.nest, Kind.THREAD)):
             if size > 1:
-                loop = self._loop(f"copy_{'xyz'[hardware]}", Kind.THREAD, size, hardware)
+                loop = self._loop(f"copy_{'xyz'[hardware] if hardware < 3 else hardware}", Kind.THREAD, size, hardware)
                 threads.append(loop)
                 shares[side].append(loop)
                 side = max(0, side - 1)

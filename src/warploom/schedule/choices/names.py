@@ -29,6 +29,7 @@ SORTS: Mapping[str, tuple[str, ...]] = {
     "prefetch": ("kernel",),
     "direction": ("kernel",),
     "mirror": ("kernel",),
+    "warps": ("kernel",),
 }
 """Subjects of the choices that people may set."""
 

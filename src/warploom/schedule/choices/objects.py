@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
 
+from warploom.machines import WIDEST_BYTES
 from warploom.schedule.backbone import Access, Backbone, Carry, Operator, Previous, Result, Scope, followers, waits_for_sum
 from warploom.schedule.choices.decided import DimPair, Temporary
 from warploom.schedule.choices.features import Features
@@ -22,6 +23,11 @@ Habit: TypeAlias = tuple[str, tuple[int, ...], str]
 def mapped_alike(statements: Iterable[int]) -> Iterator[Habit]:
     """Thread loops of one hardware level: each pair of neighbours shares its index."""
     return (("thread_mapping", pair, "MAPPED") for pair in pairwise(statements))
+
+
+def power_above(number: int) -> int:
+    """The least power of two from it on."""
+    return 1 << (number - 1).bit_length()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +114,25 @@ class Objects:
         strides = self.backbone.regions[access.region].strides
         terms = ((t, f * stride) for index, stride in zip(access.indices, strides, strict=True) for t, f in index.terms)
         return sum(step for term, step in terms if term == axis)
+
+    def lanes(self, axis: int) -> int:
+        """The widest vectors along an axis that all loads and stores of neighbours along it can have; 1: none."""
+        found = [
+            self._lanes(instruction.access, instruction.dtype.size_bytes, axis)
+            for instruction in self.backbone.instructions
+            if self.stride(instruction.access, axis) == 1
+        ]
+        return min(found, default=1)
+
+    def _lanes(self, access: Access | None, element_bytes: int, axis: int) -> int:
+        assert access is not None
+        lanes = max(1, WIDEST_BYTES // element_bytes)
+        strides = self.backbone.regions[access.region].strides
+        offset = sum(index.constant * stride for index, stride in zip(access.indices, strides, strict=True))
+        others = [self.stride(access, a) for a in range(len(self.backbone.axes)) if a != axis]
+        while lanes > 1 and any(n % lanes for n in (self.backbone.axes[axis].size, offset, *others)):
+            lanes //= 2
+        return lanes
 
     def is_copy(self, temporary: Temporary) -> bool:
         """Whether a load of an array goes to the temporary alone, and is used again from there."""

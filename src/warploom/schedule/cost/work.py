@@ -70,7 +70,7 @@ def work_of(nest: Nest) -> Work:
         if id(statement) in of_warps:
             continue
         rounds = float(math.prod(x.size for x in around if x.kind in (Kind.LOOP, Kind.UNROLL)))
-        if isinstance(statement, Load) and nest.buffers[statement.memory.buffer].space is Space.SHARED:
+        if isinstance(statement, Load):
             rounds *= known.new(statement, around)
         total = total + statement_work(nest, threads, statement, around, copied).times(rounds)
         if isinstance(statement, Load) and statement.target.value in converted - copied:
@@ -196,19 +196,22 @@ def _access(
             repeats = vector.size // lanes
         elif stride != 0:
             repeats = vector.size
-    warps = threads.warps_of(running)
-    requests = float(warps * repeats)
-    edges = _edges(memory.guards, warps) * repeats
+    asked = float(threads.warps_of(running) * repeats)
+    issued = asked + 2.0 * len(memory.guards) * asked
+    running = running & threads.running((), memory.guards)
+    requests = float(threads.warps_of(running) * repeats)
     if buffer.space is Space.SHARED:
         moved = float(wavefronts(threads, running, memory, size, lanes) * repeats)
         if is_copy:
-            return Work(issued=edges, wavefronts=moved)
-        return Work(issued=edges + requests, requests=(Requests(requests, 0.0, moved / requests),))
+            return Work(issued=issued - asked, wavefronts=moved)
+        return Work(issued=issued, requests=(Requests(requests, 0.0, moved / requests),) if requests else ())
+    if not requests:
+        return Work(issued=issued)
     lines = float(lines_touched(threads, running, memory, size, lanes, LINE_BYTES) * repeats)
     sectors = float(lines_touched(threads, running, memory, size, lanes, SECTOR_BYTES) * repeats)
-    wide = max(lines, requests * size * lanes * WARP / LINE_BYTES)
+    wide = max(lines, float(np.count_nonzero(running)) * repeats * size * lanes / LINE_BYTES)
     alike = Requests(requests, sectors / requests, wide / requests, is_store=is_store)
-    return Work(issued=edges + requests, requests=(alike,))
+    return Work(issued=issued, requests=(alike,))
 
 
 def _is_narrow(dtype: DType) -> bool:

@@ -148,7 +148,7 @@ class Body:
         context = self.context
         atom = context.indices.atom(loop)
         high, bound, pending = context.indices.highs[atom], context.bound, self.pending
-        context.bound = bound | ({loop.hardware} if loop.hardware is not None else {0, 1, 2})
+        context.bound = bound | ({loop.hardware} if loop.hardware is not None else set(range(len(context.facts.shape))))
         if loop.size <= high:
             self.pending = (*pending, binary("<", Text(context.indices.texts[atom]), decimal(loop.size)))
             context.indices.highs[atom] = loop.size - 1

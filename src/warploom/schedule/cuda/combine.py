@@ -46,7 +46,7 @@ class Part:
 
 
 def parts_of(context: Context, node: Combine) -> list[Part]:
-    block = context.facts.block
+    block = context.facts.shape
     found: list[Part] = []
     for number in node.threads:
         loop = context.facts.loops[number]
@@ -112,7 +112,7 @@ class Combinations:
             for distance in distances:
                 other = call(SHUFFLES["xor"], mask, target, decimal(distance))
                 items.append(Line(_updated(node, target, other, apply), named))
-        block = self.context.facts.block
+        block = self.context.facts.shape
         if any(p.left > 1 or p.size < block[p.axis] for p in parts):
             items += self._through_memory(node, parts, target, named, apply, cuda_type(dtype))
         return items
@@ -135,7 +135,7 @@ class Combinations:
         apply: Callable[[Text, Text], Text],
         word: str,
     ) -> list[Item]:
-        context, block = self.context, self.context.facts.block
+        context, block = self.context, self.context.facts.shape
         texts = context.indices.texts
         dtype = context.facts.nest.values[node.target.value].dtype
         summed = {p.axis for p in parts}
@@ -144,7 +144,7 @@ class Combinations:
         turns = context.turns if slots <= _MOST_SLOTS else []
         digits = [
             *((Text(name), size) for name, size in turns),
-            *((Text(texts["thread", a]), block[a]) for a in reversed(range(3)) if a not in summed and block[a] > 1),
+            *((Text(texts["thread", a]), block[a]) for a in reversed(range(len(block))) if a not in summed and block[a] > 1),
         ]
         group, groups = _number(digits), math.prod(size for _, size in digits)
         name = context.indices.names.fresh("partials")

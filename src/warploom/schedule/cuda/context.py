@@ -123,7 +123,7 @@ class Context:
     def lone_thread(self, forms: Iterable[Offset]) -> list[Text]:
         """Tests that leave one thread along the hardware dimensions that no thread loop around runs over, nor `forms` mention."""
         mentioned = {a[1] for f in forms for a, _ in f.terms if a[0] == "thread"}
-        alone = [d for d in range(3) if self.facts.block[d] > 1 and d not in self.bound and d not in mentioned]
+        alone = [d for d, size in enumerate(self.facts.shape) if size > 1 and d not in self.bound and d not in mentioned]
         return [binary("==", Text(self.indices.texts["thread", d]), decimal(0)) for d in alone]
 
     @contextmanager

@@ -26,6 +26,8 @@ from warploom.schedule.nest import (
     Space,
     Store,
     Trips,
+    hardware_sizes,
+    launch_digits,
 )
 
 MOST_UNROLLED = 512
@@ -44,7 +46,8 @@ class NestFacts:
     nest: Nest
     loops: Mapping[int, Loop]
     grid: tuple[int, int, int]
-    block: tuple[int, int, int]
+    shape: tuple[int, ...]
+    """Threads along each hardware dimension, at least three."""
     unrolled: frozenset[int]
     """Loops that must be unrolled: their index selects a register."""
     own_axes: Mapping[int, frozenset[int]]
@@ -58,7 +61,13 @@ class NestFacts:
 
     @property
     def threads(self) -> int:
-        return math.prod(self.block)
+        return math.prod(self.shape)
+
+    @property
+    def block(self) -> tuple[int, int, int]:
+        """Threads along x, y and z of the launch."""
+        x, y, z = (math.prod(size for _, size in digits) for digits in launch_digits(self.nest))
+        return x, y, z
 
     def axes(self, value: int) -> tuple[int, ...]:
         """Axes of a value that are registers of one thread."""
@@ -123,22 +132,21 @@ def gather(nest: Nest) -> NestFacts:
             raise _problem(f"expected every loop number once, got {loop.number} twice")
         loops[loop.number] = loop
         if loop.digit is None and loop.kind in (Kind.BLOCK, Kind.THREAD):
-            if loop.hardware not in (0, 1, 2):
+            if loop.hardware is None or (loop.hardware > 2 and loop.kind is Kind.BLOCK):
                 raise _problem(f"expected hardware dimension 0, 1 or 2 of {loop.name}, got {loop.hardware}")
             key = (loop.kind, loop.hardware)
             sizes[key] = max(sizes.get(key, 0), loop.size)
             if loop.trips is not None and loop.kind is Kind.BLOCK:
                 open_blocks[loop.hardware] = loop.trips
-    grid, block = (tuple(sizes.get((kind, axis), 1) for axis in range(3)) for kind in (Kind.BLOCK, Kind.THREAD))
-    if math.prod(block) > MAX_BLOCK_THREADS:
-        raise _problem(f"expected at most {MAX_BLOCK_THREADS} threads in a block, got {' * '.join(map(str, block))}")
+    grid = tuple(sizes.get((Kind.BLOCK, axis), 1) for axis in range(3))
+    shape = tuple(sizes.get((Kind.THREAD, axis), 1) for axis in range(max(3, len(hardware_sizes(nest, Kind.THREAD)))))
+    if math.prod(shape) > MAX_BLOCK_THREADS:
+        raise _problem(f"expected at most {MAX_BLOCK_THREADS} threads in a block, got {' * '.join(map(str, shape))}")
     _check_indices(nest, loops)
     unrolled, own = _selections(nest, loops)
     written = frozenset(leaf.node.memory.buffer for leaf in leaves(nest.body) if isinstance(leaf.node, Store))
     digits = tuple(dict.fromkeys((loop.digit, loop.size) for loop in loops.values() if loop.digit is not None))
-    return NestFacts(
-        nest, loops, (grid[0], grid[1], grid[2]), (block[0], block[1], block[2]), unrolled, own, written, open_blocks, digits
-    )
+    return NestFacts(nest, loops, (grid[0], grid[1], grid[2]), shape, unrolled, own, written, open_blocks, digits)
 
 
 def _check_indices(nest: Nest, loops: Mapping[int, Loop]) -> None:

@@ -23,6 +23,8 @@ Atom: TypeAlias = tuple[str, int]
 """("block" or "thread", hardware dimension), ("digit", position in `NestFacts.digits`) or ("loop", number)."""
 
 MOST_INT = 2**31 - 1
+_LETTERS = "xyzwvutsrq"
+"""Letters of hardware dimensions: as many as a block of 1024 threads can have."""
 
 
 Offset: TypeAlias = Linear[Atom]
@@ -71,11 +73,12 @@ class Indices:
         self.names = Names(WORDS)
         self.texts: dict[Atom, str] = {}
         self.highs: dict[Atom, int] = {}
-        for axis, letter in enumerate("xyz"):
+        for axis, letter in zip(range(len(block)), _LETTERS, strict=False):
             for word, sizes in (("block", grid), ("thread", block)):
-                self.texts[word, axis] = self.names.fresh(f"{word[0]}{letter}")
-                trips = open_blocks.get(axis) if word == "block" and open_blocks is not None else None
-                self.highs[word, axis] = (sizes[axis] if trips is None else trips.most) - 1
+                if axis < len(sizes):
+                    self.texts[word, axis] = self.names.fresh(f"{word[0]}{letter}")
+                    trips = open_blocks.get(axis) if word == "block" and open_blocks is not None else None
+                    self.highs[word, axis] = (sizes[axis] if trips is None else trips.most) - 1
         self.digits = {digit: number for number, digit in enumerate(digits)}
         """Positions of digits with their sizes."""
         for number, (digit, size) in enumerate(digits):

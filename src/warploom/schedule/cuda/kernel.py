@@ -31,14 +31,14 @@ from warploom.schedule.cuda.accesses import Accesses
 from warploom.schedule.cuda.body import Body
 from warploom.schedule.cuda.combine import Combinations
 from warploom.schedule.cuda.context import AXES, Context
-from warploom.schedule.cuda.facts import gather, loops_of
+from warploom.schedule.cuda.facts import NestFacts, gather, loops_of
 from warploom.schedule.cuda.helpers import helper_texts, joined
 from warploom.schedule.cuda.indices import Indices
 from warploom.schedule.cuda.lines import Item, Line, text_of, with_declarations
 from warploom.schedule.cuda.matrices import Matrices
 from warploom.schedule.cuda.options import Options
 from warploom.schedule.cuda.pipeline import Pipeline, direct_copies, plan
-from warploom.schedule.nest import Buffer, Kind, Loop, Nest, Products, Space, Trips, Value, at_value, products_of
+from warploom.schedule.nest import Buffer, Kind, Loop, Nest, Products, Space, Trips, Value, at_value, launch_digits, products_of
 
 _DEFAULTS = Options()
 _WORD_BYTES = 16
@@ -127,7 +127,7 @@ def cuda_kernel(nest: Nest, options: Options = _DEFAULTS) -> CudaKernel:
         counting = ", ".join(dict.fromkeys(trips.size.name for trips in facts.open_blocks.values()))
         message = f"expected no temporaries of blocks in global memory where {counting} counts the blocks"
         raise UnsupportedError(Diagnostic("CUDA_SPACE", message))
-    indices = Indices(facts.loops, facts.unrolled, facts.grid, facts.block, facts.open_blocks, facts.digits)
+    indices = Indices(facts.loops, facts.unrolled, facts.grid, facts.shape, facts.open_blocks, facts.digits)
     parts = [_together(part, options) for part in products_of(nest) if part.instruction.factor in options.matrices]
     context = Context(facts, options, indices, copied, {number: part for part in parts for number in part.loops})
     name = indices.names.fresh(nest.name, CUDA_FUNCTIONS)
@@ -253,31 +253,62 @@ def _signature(context: Context, name: str) -> list[str]:
 def _hardware(context: Context) -> list[Item]:
     facts = context.facts
     lines: list[Item] = []
-    for kind, sizes in ((Kind.BLOCK, facts.grid), (Kind.THREAD, facts.block)):
-        for axis in range(3):
+    for kind, sizes in ((Kind.BLOCK, facts.grid), (Kind.THREAD, facts.shape)):
+        for axis, size in enumerate(sizes):
             trips = facts.open_blocks.get(axis) if kind is Kind.BLOCK else None
-            if sizes[axis] > 1 or trips is not None:
+            if size > 1 or trips is not None:
                 named = [loop.name for loop in facts.loops.values() if _is_on(loop, kind, axis)]
                 comment = ", ".join(dict.fromkeys(named))
                 text = context.indices.texts[kind.value, axis]
-                lines.append(
-                    Line(
-                        f"const int {text} = {kind.value}Idx.{AXES[axis]};  // {comment}: {_counted(context, trips, sizes[axis])}"
-                    )
-                )
-    strides = [(math.prod(facts.block[:a]), Text(context.indices.texts["thread", a])) for a in range(3) if facts.block[a] > 1]
+                index = f"blockIdx.{AXES[axis]}" if kind is Kind.BLOCK else _thread_index(facts, axis).text
+                lines.append(Line(f"const int {text} = {index};  // {comment}: {_counted(context, trips, size)}"))
+    whole = _thread(context, lines)
     for number, (digit, size) in enumerate(facts.digits):
         if context.indices.highs["digit", number]:
-            index = total(strides) if digit.step == 1 else binary("/", total(strides), decimal(digit.step))
-            index = index if digit.is_last else binary("%", index, decimal(size))
+            index = _part(whole, digit.step, None if digit.is_last else size)
             named = dict.fromkeys(loop.name for loop in facts.loops.values() if (loop.digit, loop.size) == (digit, size))
             text = context.indices.texts["digit", number]
             lines.append(Line(f"const int {text} = {index.text};  // {', '.join(named)}: {size}"))
     if context.warp_mask is not None:
         full, rest = rest_of_warps(facts.threads)
-        mask = f"{total(strides).text} < {full} ? 0xffffffffu : 0x{rest:08x}u"
+        mask = f"{whole.text} < {full} ? 0xffffffffu : 0x{rest:08x}u"
         lines.append(Line(f"const unsigned {context.warp_mask} = {mask};"))
     return lines
+
+
+def _thread(context: Context, lines: list[Item]) -> Text:
+    """A thread's number in its block, by which warps are counted; named where the launch's indices have several parts."""
+    facts = context.facts
+    texts = [f"threadIdx.{letter}" for letter in AXES]
+    is_plain = facts.nest.lanes is None and all(len(digits) < 2 for digits in launch_digits(facts.nest))
+    if is_plain:
+        texts = [context.indices.texts["thread", axis] for axis in range(3)]
+    number = total([(math.prod(facts.block[:a]), Text(texts[a])) for a, size in enumerate(facts.block) if size > 1])
+    if is_plain or (not facts.digits and context.warp_mask is None):
+        return number
+    name = context.indices.names.fresh("thread")
+    lines.append(Line(f"const int {name} = {number.text};"))
+    return Text(name)
+
+
+def _thread_index(facts: NestFacts, axis: int) -> Text:
+    """The index along a hardware dimension, by the digits of the launch's indices."""
+    weight = 1
+    terms: list[tuple[int, Text]] = []
+    for letter, digits in zip(AXES, launch_digits(facts.nest), strict=True):
+        step, count = 1, math.prod(size for _, size in digits)
+        for dimension, size in digits:
+            if dimension == axis and size > 1:
+                terms.append((weight, _part(Text(f"threadIdx.{letter}"), step, None if step * size == count else size)))
+                weight *= size
+            step *= size
+    return total(terms)
+
+
+def _part(whole: Text, step: int, size: int | None) -> Text:
+    """A digit of a number: how many times `step` it is, less what `size` of these make up."""
+    found = whole if step == 1 else binary("/", whole, decimal(step))
+    return found if size is None else binary("%", found, decimal(size))
 
 
 def _counted(context: Context, trips: Trips | None, size: int) -> str:

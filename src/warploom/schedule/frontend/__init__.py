@@ -30,7 +30,7 @@ from warploom.schedule.frontend.functions import (
     tensor,
     tensor_within,
 )
-from warploom.schedule.frontend.loader import load_tensors
+from warploom.schedule.frontend.loader import load_tensors, run_file
 from warploom.schedule.frontend.parted import Parted, PartedFunction, parted_sums
 from warploom.schedule.frontend.shared_passes import sharing_passes
 from warploom.schedule.frontend.sizes import Sizes, names_of
@@ -38,8 +38,8 @@ from warploom.schedule.frontend.stand_ins import STAND_INS, StandIn, argmax, arg
 
 __all__ = [
     "Parted", "PartedFunction", "ProgramOptions", "Sizes", "TensorFunction", "TensorHolder", "argmax", "argmin",
-    "collecting_broken", "inout", "load_tensors", "names_of", "out", "pad", "parted_sums", "prod", "sharing_passes", "temp",
-    "tensor", "tensor_within", "where",
+    "collecting_broken", "inout", "load_tensors", "names_of", "out", "pad", "parted_sums", "prod", "run_file", "sharing_passes",
+    "temp", "tensor", "tensor_within", "where",
 ]  # fmt: skip
 
 

@@ -107,7 +107,8 @@ class _Rest:
                     return replace(value, operand=self.expression(operand))
                 if operator not in (Operator.ADD, Operator.MUL):
                     nothing = ", ".join(name for name in over if name in self.empty)
-                    message = f"expected elements to take the {operator} of, got none: {nothing} has no values at these sizes"
+                    taken = _word(value)
+                    message = f"expected elements to take the {taken} of, got none: {nothing} has no values at these sizes"
                     raise UserError(Diagnostic("CALL_SHAPE", message, span, f"Pass arrays with elements along {nothing}."))
                 return _constant(identity_of(operator, dtype), dtype, span)
             case _:
@@ -125,6 +126,12 @@ class _Rest:
         message = f"expected elements of {array.name!r} to read, got shape {self.shapes[array.name]}"
         notes = (("declared here", array.span),)
         return UserError(Diagnostic("CALL_SHAPE", message, span, f"Pass an array with elements as {array.name}.", notes))
+
+
+def _word(reduction: Reduction) -> str:
+    """As it is written: a place of an extreme is the least of the places where the elements are it, both read from one call."""
+    inner = (part for part in parts_of(reduction.operand) if isinstance(part, Reduction) and part.span == reduction.span)
+    return next((f"arg{part.operator}" for part in inner), str(reduction.operator))
 
 
 def _constant(value: int | float, dtype: DType, span: Span) -> Expression:

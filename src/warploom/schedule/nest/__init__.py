@@ -4,7 +4,7 @@ Takes loops and statements that `schedule.choices` builds with `Builder`, or tex
 Open `nodes.py` first.
 """
 
-from warploom.schedule.nest.block import WARP, Masks, Threads, threads_of
+from warploom.schedule.nest.block import WARP, Masks, Threads, launch_digits, threads_of
 from warploom.schedule.nest.build import Builder, Index, OpenLoop
 from warploom.schedule.nest.exchange import with_barriers
 from warploom.schedule.nest.facts import Count, bytes_of_shared, code_size, counts, rounds_held, share_of, words_of_sum
@@ -64,6 +64,7 @@ __all__ = [
     "Node", "OpenLoop", "Products", "Ref", "Register", "Rows", "Space", "Statement", "Store", "StoredTotals", "Swizzle",
     "Threads", "TileFactor", "TileProducts", "Trips", "Value", "Way", "at_run_time", "at_value", "atoms_swizzle", "blocks_of",
     "buffer_of", "bytes_of_shared", "code_size", "counts", "fused", "guarded_interval", "guards_of", "hardware_sizes",
-    "identity", "interval", "loops", "placed", "products_of", "references", "renumbered", "replaced", "rounds_held", "share_of",
-    "staged_fills", "statements", "stored_totals", "text", "threads_of", "tiles_of", "verify", "with_barriers", "words_of_sum",
+    "identity", "interval", "launch_digits", "loops", "placed", "products_of", "references", "renumbered", "replaced",
+    "rounds_held", "share_of", "staged_fills", "statements", "stored_totals", "text", "threads_of", "tiles_of", "verify",
+    "with_barriers", "words_of_sum",
 ]  # fmt: skip

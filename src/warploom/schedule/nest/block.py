@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from warploom.core.launch import MAX_BLOCK
 from warploom.ir import by_warps
 from warploom.machines import WARP_LANES as WARP
 from warploom.schedule.nest.nodes import Affine, Guard, Kind, Loop, Nest
@@ -66,13 +67,33 @@ class Threads:
         return by_warps(values[None], WARP, 0)
 
 
+def digits_of(shape: Sequence[int], lanes: tuple[int, int] | None) -> tuple[tuple[int, int], ...]:
+    """(hardware dimension, size) of each digit of a thread's number, the fastest first. Of several digits along a dimension the
+    faster ones count less. shape: threads along each dimension, at least two where `lanes` says what lies in a warp."""
+    if lanes is None:
+        return tuple(enumerate(shape))
+    down, across = lanes
+    warp = (1, 2), (0, across), (1, down // 2)
+    return *warp, (0, shape[0] // across), (1, shape[1] // down), *enumerate(shape[2:], 2)
+
+
+def launch_digits(nest: Nest) -> tuple[tuple[tuple[int, int], ...], ...]:
+    """By dimension x, y, z of a launch, the digits of a thread's number that it counts (hardware dimensions, sizes): one
+    each where there are three at most; else z has all that are left, or x every one where these are more than z may have."""
+    digits = digits_of(hardware_sizes(nest, Kind.THREAD), nest.lanes)
+    launch = digits[:1], digits[1:2], digits[2:]
+    return launch if math.prod(size for _, size in launch[2]) <= MAX_BLOCK[2] else (digits, (), ())
+
+
 def threads_of(nest: Nest) -> Threads:
     shape = hardware_sizes(nest, Kind.THREAD)
     numbers = np.arange(math.prod(shape), dtype=np.int64)
-    at: list[Ints] = []
+    at = [np.zeros_like(numbers) for _ in shape]
+    steps = [1] * len(shape)
     rest = numbers
-    for size in shape:
-        at.append(rest % size)
+    for dimension, size in digits_of(shape, nest.lanes):
+        at[dimension] += rest % size * steps[dimension]
+        steps[dimension] *= size
         rest = rest // size
     index: dict[int, Ints] = {}
     for loop in loops(nest.body):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from warploom.core.linear import Linear
 from warploom.schedule.backbone import Role
 from warploom.schedule.nest.nodes import Affine, Load, Nest, Store
-from warploom.schedule.nest.text import Printer
+from warploom.schedule.nest.text import Printer, lanes_text
 from warploom.schedule.nest.walk import loops, references, statements
 
 
@@ -27,7 +27,8 @@ def identity(nest: Nest) -> str:
     printer = _KeyPrinter(nest, loop_numbers, values, buffers)
     arguments = [f"{b.name}: {b.dtype}[{b.elements}] {b.role}" for b in nest.buffers if b.role is not Role.TEMPORARY]
     lines = [
-        f"kernel {nest.name}({', '.join(arguments)})({', '.join(f'{p.name}: {p.dtype}' for p in nest.parameters)})",
+        f"kernel {nest.name}({', '.join(arguments)})({', '.join(f'{p.name}: {p.dtype}' for p in nest.parameters)})"
+        f"{lanes_text(nest)}",
         *(printer.buffer(n) for n in temporaries),
         *(f"{name}: {_axes(nest, n)}" for n, name in values.items()),
         *(line for node in nest.body for line in printer.lines(node)),

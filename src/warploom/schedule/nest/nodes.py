@@ -336,3 +336,7 @@ class Nest:
     body: tuple[Node, ...]
     run_time: tuple[tuple[RunTimeSize, int], ...] = ()
     """Sizes that are arguments, behind the parameters, each with its value here."""
+    lanes: tuple[int, int] | None = None
+    """Threads of a warp along y and along x; None: x counts fastest, then y, and so on, whatever lies in one warp. Every two
+    neighbours are above each other, such pairs go along x, then along y; the next warps along x first. So two lanes that are
+    neighbours ask for one place along x, every second one for one along y, and loads of 16 bytes go by half warps."""

@@ -60,6 +60,11 @@ def _loop_names(nest: Nest) -> dict[int, str]:
     }
 
 
+def lanes_text(nest: Nest) -> str:
+    """` warps of 4 x 8` where the nest says how the threads of a warp lie."""
+    return "" if nest.lanes is None else f" warps of {nest.lanes[0]} x {nest.lanes[1]}"
+
+
 class Printer:
     """Prints a nest with names of its loops (and, for keys, of values and buffers) that the caller chooses."""
 
@@ -84,7 +89,7 @@ class Printer:
         arguments = [f"{b.name}: {b.dtype}[{b.elements}]" for b in nest.buffers if b.role is not Role.TEMPORARY]
         arguments += [f"{p.name}: {p.dtype}" for p in nest.parameters]
         return [
-            f"kernel {nest.name}({', '.join(arguments)})",
+            f"kernel {nest.name}({', '.join(arguments)}){lanes_text(nest)}",
             *(f"  {self.buffer(n)}" for n, b in enumerate(nest.buffers) if b.role is Role.TEMPORARY),
             *(f"  value {self.value_names[n]}: {declared(value)}" for n, value in enumerate(nest.values)),
         ]

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from warploom.core.linear import Linear
 from warploom.schedule.backbone import Operator, Role
+from warploom.schedule.nest.block import WARP
 from warploom.schedule.nest.exchange import with_barriers
 from warploom.schedule.nest.nodes import (
     Affine,
@@ -49,7 +50,8 @@ def verify(nest: Nest) -> tuple[str, ...]:
     """Faults of the nest, in words; empty: every rule holds.
 
     Loops: numbers are unique, blocks are outermost, at most one has nodes behind it and each is on its own hardware dimension,
-    thread loops of one hardware dimension are not nested, those of digits make up a thread's number, a vector loop holds one
+    thread loops of one hardware dimension are not nested, those of digits make up a thread's number, warps that the nest shapes
+    divide the block and make no totals over threads, a vector loop holds one
     statement whose lanes have registers of their own. Expressions use loops around them. Registers exist and are written, in
     program order, before they are read. Places are inside their buffers where the guards hold. No two threads store to one
     place; barriers and totals over threads are outside of thread loops, and barriers stand wherever threads exchange data.
@@ -148,6 +150,17 @@ class _Checker:
             yield "two block loops share a hardware dimension"
         for loop in everything:
             yield from self._loop(loop)
+        yield from self._lanes()
+
+    def _lanes(self) -> Iterator[str]:
+        if self.nest.lanes is None:
+            return
+        down, across = self.nest.lanes
+        x, y = (*self.threads, 1, 1)[:2]
+        if down * across != WARP or down % 2 or x % across or y % down:
+            yield f"warps of {down} x {across} threads do not make up {y} x {x}"
+        if any(isinstance(s, Combine) and s.threads for s, _ in statements(self.nest.body)):
+            yield "a total over threads is made where warps lie along two dimensions"
 
     def _loop(self, loop: Loop) -> Iterator[str]:
         if loop.size < 1 or not loop.body:

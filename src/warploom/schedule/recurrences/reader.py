@@ -38,7 +38,7 @@ from warploom.schedule.frontend.tree import (
     dtype_of,
     parts_of,
 )
-from warploom.schedule.recurrences.statements import base_of, in_order, runs, targets_of
+from warploom.schedule.recurrences.statements import base_of, in_order, runs, targets_of, without_loop
 from warploom.schedule.recurrences.tree import Kept, Recurrence, StateOf, in_place_of, reads_states
 from warploom.sketch import written
 
@@ -455,6 +455,9 @@ class _Reader:
             f"expected a value before the first element, got {name}[{loop.index} - 1], which is not there at {loop.index} = 0"
         )
         fix = f"Write {name}[0] = ... first, and range(1, n); or pad({name}, NUMBER)[{loop.index} - 1], which is NUMBER there."
+        if self.folded(name) is not None and (texts := without_loop(self.node.body, name, loop.index)) is not None:
+            first, alone = texts
+            fix = f"Write {first} before the loop over {loop.index}, which then begins at 1; or only {alone}, without loops."
         raise Problem(Diagnostic("READ_BEFORE_STORE", message, loop.span, fix))
 
     def folded(self, name: str) -> Operator | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Callable, Iterator, Sequence
 
 from warploom.core import UserError
@@ -40,6 +41,32 @@ def runs(statement: ast.stmt) -> bool:
             if any(base_of(part) == target.value.id and _places(part) != _places(target) for part in reads):
                 return True
     return False
+
+
+def without_loop(body: Sequence[ast.stmt], name: str, index: str) -> tuple[str, str] | None:
+    """For the only statement of loops, which joins the element of the array before with another value by an operator or by `max`
+    or `min`: how the first element is stored, and the statement alone. None where the function is another one."""
+    kept = [s for s in in_order(body) if not isinstance(s, ast.For | ast.Pass) and targets_of(s)]
+    match kept:
+        case [ast.Assign(targets=[ast.Subscript() as target], value=ast.BinOp(left=one, right=other)) as statement]:
+            pass
+        case [ast.Assign(targets=[ast.Subscript() as target], value=ast.Call(args=[one, other])) as statement]:
+            pass
+        case _:
+            return None
+    is_before = [isinstance(side, ast.Subscript) and base_of(side) == name for side in (one, other)]
+    if base_of(target) != name or is_before.count(True) != 1:
+        return None
+    rest = other if is_before[0] else one
+    return f"{_at_zero(target, index)} = {_at_zero(rest, index)}", ast.unparse(statement)
+
+
+def _at_zero(node: ast.expr, index: str) -> str:
+    class Zero(ast.NodeTransformer):
+        def visit_Name(self, name: ast.Name) -> ast.expr:
+            return ast.Constant(0) if name.id == index else name
+
+    return ast.unparse(Zero().visit(copy.deepcopy(node)))
 
 
 def _places(node: ast.Subscript) -> str:

@@ -26,7 +26,8 @@ class Timed:
     is_rough: bool = False
     """Measured no further than to see that it is slower than the best."""
     busy_ms: float | None = None
-    """CPU time of the busiest thread, where it is known: other processes hardly disturb it."""
+    """CPU time of the busiest thread, where it is known: other processes hardly disturb it. Of a modelled time what it counts as
+    beside others that are nearly equal."""
     is_modelled: bool = False
     """No kernel ran: a time of the model."""
     runs: int = 0

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Generic, Literal, TypeAlias, assert_never
+from typing import Any, Generic, Literal, TypeAlias, assert_never
 
 from warploom.core import Diagnostic, UserError
 from warploom.core.limits import INTERRUPTION
@@ -68,6 +68,9 @@ class Options:
     """Share by which an implementation must be faster than the best to be looked for."""
     most_bytes: int | None = None
     """Most bytes of this process's memory; None: most of what the machine has left when the search begins."""
+    more: Callable[[Exploration[Any]], float] | None = None
+    """Asked with the best so far where the wall seconds are spent, in the middle of the search: how many more there are; 0 ends
+    it. Only where nothing is measured."""
     finalists: int = 24
     """Implementations timed side by side in the end, at most (fewer of slow ones, with a budget of seconds); 0: none."""
 
@@ -257,12 +260,22 @@ class _Search(Generic[C]):
             hints=hints,
             below=None if options.below_ms is None else (picoseconds(options.below_ms),),
             margin=options.margin,
-            budget=Budget(options.nodes, wall_s=budget_s or options.budget_s, evaluations=options.evaluations),
+            budget=Budget(
+                options.nodes,
+                wall_s=budget_s or options.budget_s,
+                evaluations=options.evaluations,
+                more=None if options.more is None or self._evaluator is not None else self._more_s,
+            ),
             progress=self._tell,
         )
         self._incumbent = incumbent
         self._adopt()
         return run_order(incumbent, options.strategy)
+
+    def _more_s(self) -> float:
+        best = self._incumbent.best
+        assert self._options.more is not None
+        return self._options.more(self._as_it_is(Outcome(() if best is None else (best,), False, "", self._incumbent.statistics)))
 
     def _adopt(self) -> None:
         """Begins with the best of the journal, where the space still has it."""

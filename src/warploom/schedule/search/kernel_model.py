@@ -118,7 +118,8 @@ class Implementation(Generic[C]):
     def judged(self, measurement: Measurement) -> Measurement:
         """The same, but a modelled time is never below the bound: bound and model are one model of time."""
         if isinstance(measurement, Timed) and measurement.is_modelled and measurement.time_ms < self.bound_ms:
-            return replace(measurement, time_ms=self.bound_ms)
+            busy_ms = None if measurement.busy_ms is None else max(measurement.busy_ms, self.bound_ms)
+            return replace(measurement, time_ms=self.bound_ms, busy_ms=busy_ms)
         return measurement
 
 
@@ -162,10 +163,17 @@ class KernelModel(Generic[C]):
         return self._root
 
     def replay(self, decisions: Mapping[str, str]) -> Step[C]:
-        """UserError (CHOICE, REFUTED) at the first one that is unknown or impossible."""
+        """UserError (CHOICE, REFUTED) at the first one that is unknown or impossible. Decisions of versions without `warps` have
+        plain ones."""
         step = Step(self.space.root())
         for name, value in decisions.items():
             step = self._set(step, name, value)
+        if isinstance(self.space, KernelSpace):
+            plain = {
+                name: value for name, value in self.space.usual.items() if name.startswith("warps(") and name not in decisions
+            }
+            for name, value in plain.items():
+                step = self._set(step, name, value)
         return step
 
     def open_names(self, step: Step[C]) -> list[str]:

@@ -6,14 +6,15 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 
 from warploom.core import WarploomError
-from warploom.schedule.cost import modelled
+from warploom.schedule.cost import judged_ms, modelled
 from warploom.schedule.nest import Nest
 from warploom.schedule.search.evaluate import CAREFUL_ROUNDS, Measurement, Timed, Unfit
 from warploom.schedule.targets import Target
 
 
 class ModelEvaluator:
-    """Evaluates by the model; its times are those of the nest alone: `Implementation.judged` joins them with the bound."""
+    """Evaluates by the model; its times are those of the nest alone: `Implementation.judged` joins them with the bound. Of nearly
+    equal ones the one that does less counts as faster (`schedule.cost.judged_ms`)."""
 
     def __init__(self, target: Target) -> None:
         self.target = target
@@ -40,6 +41,7 @@ class ModelEvaluator:
 
     def _judged(self, nest: Nest) -> Measurement:
         try:
-            return Timed(modelled(nest, self.target).time_ms, is_modelled=True)
+            found = modelled(nest, self.target)
+            return Timed(found.time_ms, busy_ms=judged_ms(found), is_modelled=True)
         except WarploomError as error:
             return Unfit(str(error))

@@ -1,7 +1,7 @@
 """One search over programs that compute the same with reductions in more or fewer parts: how many is the first decision.
 
 The lower bound of a program is the sum of those of its kernels' spaces: a program whose bound is above the best time found is
-left out. The others are searched for a part of the budget each; the fastest then has the rest.
+left out. The others are searched for a part of the budget each; the fastest then has the rest, and what more there is.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import count
 from math import inf
 from pathlib import Path
 from typing import TypeAlias
@@ -29,13 +31,16 @@ from warploom.schedule.search.program import (
     recipes,
 )
 from warploom.schedule.targets import Target
-from warploom.solve import EventSink, Mcts, Order, Refine
+from warploom.solve import BUDGET_SPENT, EventSink, Mcts, Order, Refine
 from warploom.solve.space import Candidate
 
 Search: TypeAlias = Callable[[int, Options], ProgramExploration]
 """Explores the program of so many parts."""
 Bounding: TypeAlias = Callable[[int], float]
 """The bound of its whole space, in ms."""
+More: TypeAlias = Callable[[int, tuple[Exploration[Candidate], ...]], float]
+"""Asked with the fastest so far where the budget is spent, its parts and the explorations of its kernels, in the middle of a
+search or behind it: how many wall seconds more there are; 0: none."""
 
 _PROBED = 0.4
 """Share of the budget in which every program is searched."""
@@ -69,16 +74,15 @@ class PartsExploration:
     """Explorations of the other programs, and earlier ones of this one: their nodes are part of the search."""
 
 
-def explore_parts(values: Sequence[int], bounding: Bounding, search: Search, options: Options) -> PartsExploration:
+def explore_parts(
+    values: Sequence[int], bounding: Bounding, search: Search, options: Options, more: More | None = None
+) -> PartsExploration:
     """`values`: numbers of parts, in the order in which they are tried, one at least. The budget is one of all programs together.
     An interruption ends the search with the best so far."""
-    if len(values) == 1:
-        found = search(values[0], options)
-        return PartsExploration(values[0], found, (Tried(values[0], found.root_bound_ms, found.time_ms),), ())
-    state = _State(values, bounding, search, _Budget(options))
+    state = _State(values, bounding, search, _Budget(options), more)
     try:
-        if state.first_round():
-            state.second_round()
+        if state.only_round() if len(values) == 1 else state.first_round() and state.second_round():
+            state.further_rounds()
     except KeyboardInterrupt:  # between two searches
         if not state.made:
             raise
@@ -100,6 +104,7 @@ def explore_programs(
     events: EventSink | None = None,
     progress: Callable[[Live], None] | None = None,
     executor: Executor | None = None,
+    more: More | None = None,
 ) -> PartsExploration:
     """The fastest of programs that compute the same, by their parts, in the order in which they are tried. `fixed`: decisions by
     hand of each; `timers` and the others as of `explore`, which makes one program's search. UserError as there."""
@@ -130,10 +135,11 @@ def explore_programs(
             spaces=spaces.get(parts),
             is_needed=not timed,
         )
+        spaces.setdefault(parts, found.spaces)
         timed.extend([ms] if (ms := _ms(found)) < inf else [])
         return found
 
-    return explore_parts(tuple(programs), bounding, search, options)
+    return explore_parts(tuple(programs), bounding, search, options, more)
 
 
 class _Budget:
@@ -157,6 +163,11 @@ class _Budget:
             nodes=wanted_nodes if nodes is None or wanted_nodes is None else min(nodes, wanted_nodes),
             evaluations=None if whole.evaluations is None else max(1, min(evaluations or 0, int(share * whole.evaluations))),
         )
+
+    def further(self, seconds: float) -> Options:
+        """Options with so many wall seconds more."""
+        self._options = replace(self._options, budget_s=time.monotonic() - self._began + seconds)
+        return self.part(1.0)
 
     def part(self, share: float) -> Options:
         """Options with this share of what is left."""
@@ -190,6 +201,7 @@ class _State:
     bounding: Bounding
     search: Search
     budget: _Budget
+    more: More | None = None
     bounds: dict[int, float] = field(default_factory=dict[int, float])
     made: dict[int, ProgramExploration] = field(default_factory=dict[int, ProgramExploration])
     """The best exploration of each program that was searched."""
@@ -224,28 +236,62 @@ class _State:
             rises, last = (rises + 1 if now > last or now == inf else 0), now
         return True
 
-    def second_round(self) -> None:
+    def only_round(self) -> bool:
+        """Whether the search of the only program was not interrupted."""
+        (parts,) = self.values
+        is_through = self._searched(parts, self.budget.part(1.0), is_last=True)
+        self.bounds[parts] = self.made[parts].root_bound_ms
+        return is_through
+
+    def second_round(self) -> bool:
         """The fastest program has what is left; the next one half of that, where it is nearly as fast. Descents are others than
-        those of the first round."""
+        those of the first round. Whether it was not interrupted."""
         order = sorted(self.made, key=lambda parts: (_ms(self.made[parts]), parts))
         near = [parts for parts in order[:2] if _ms(self.made[parts]) <= _NEAR * self.best_ms and not self.made[parts].complete]
         for n, parts in enumerate(near):
-            options = self.budget.part(1 / (len(near) - n))
-            if self.budget.is_spent or not self._searched(parts, replace(options, strategy=_reseeded(options.strategy))):
+            options, is_last = self.budget.part(1 / (len(near) - n)), n == len(near) - 1
+            if self.budget.is_spent:
+                break
+            if not self._searched(parts, replace(options, strategy=_reseeded(options.strategy)), is_last=is_last):
+                return False
+        return True
+
+    def further_rounds(self) -> None:
+        """The fastest program again, as long as there is more time, with other descents each time."""
+        for n in count(2 if len(self.values) > 1 else 1):
+            found = self.made[self.fastest]
+            if self.more is None or found.complete or not found.reason.startswith(BUDGET_SPENT):
+                return
+            seconds = self.more(self.fastest, found.stages)
+            if seconds <= 0:
+                return
+            options = self.budget.further(seconds)
+            if self.budget.is_spent:
+                return
+            options = replace(options, strategy=_reseeded(options.strategy, n))
+            if not self._searched(self.fastest, options, is_last=True):
                 return
 
-    def _searched(self, parts: int, options: Options) -> bool:
+    def _searched(self, parts: int, options: Options, *, is_last: bool = False) -> bool:
+        """Whether the search was not interrupted. is_last: whoever gives more time is asked within it."""
+        if is_last and self.more is not None:
+            options = replace(options, more=partial(self._more_s, self.more, parts))
         found = self.search(parts, options)
         self.budget.spend(found)
         before = self.made.get(parts)
         if before is not None:
-            is_better = _ms(found) < _ms(before) or found.complete
-            self.earlier.append(before if is_better else found)
-            found, kept = (found, found) if is_better else (found, before)
+            kept, other = _joined(before, found)
+            self.earlier.append(other)
             self.made[parts] = replace(kept, reason=found.reason)
         else:
             self.made[parts] = found
         return found.reason != INTERRUPTION
+
+    def _more_s(self, more: More, parts: int, now: Exploration[Candidate]) -> float:
+        """Asked within the search of a program of one kernel, which has found `now`."""
+        if not self.made or (now.time_ms is not None and now.time_ms < self.best_ms):
+            return more(parts, (now,))
+        return more(self.fastest, self.made[self.fastest].stages)
 
     def interrupted(self) -> None:
         parts = self.fastest
@@ -263,8 +309,25 @@ class _State:
         return PartsExploration(parts, found, tried, tuple(stage for other in others for stage in other.stages))
 
 
-def _reseeded(order: Order) -> Order:
-    return replace(order, seed=order.seed + 1) if isinstance(order, Refine | Mcts) else order
+def _joined(
+    before: ProgramExploration, found: ProgramExploration
+) -> tuple[ProgramExploration, ProgramExploration]:  # fmt: skip
+    """The better of two explorations of one program, and the other one: kernel by kernel, where their times are added."""
+    if found.complete or len(found.stages) < 2 or before.together or found.together or len(before.stages) != len(found.stages):
+        return (found, before) if _ms(found) < _ms(before) or found.complete else (before, found)
+    pairs = [(b, f) if _stage_ms(b) <= _stage_ms(f) else (f, b) for b, f in zip(before.stages, found.stages, strict=True)]
+    return (
+        replace(found, stages=tuple(better for better, _ in pairs)),
+        replace(before, stages=tuple(other for _, other in pairs)),
+    )
+
+
+def _stage_ms(stage: Exploration[Candidate]) -> float:
+    return inf if stage.time_ms is None or stage.best is None else stage.time_ms
+
+
+def _reseeded(order: Order, by: int = 1) -> Order:
+    return replace(order, seed=order.seed + by) if isinstance(order, Refine | Mcts) else order
 
 
 def _ms(found: ProgramExploration) -> float:

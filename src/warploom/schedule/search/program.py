@@ -134,7 +134,7 @@ def explore(
     after the other, each begins where the one before ended, if that is faster (`direction`). `journal` is a folder: what was
     measured under the same source of this package is not measured again. An executor (processes, a cluster) makes the first
     candidates. Names in `options.fixed` begin with `STAGE/` where there are several stages. `spaces`: of the stages, where they
-    are made already. UserError: CHOICE, REFUTED, NO_IMPLEMENTATION.
+    are made already. `options.more` is asked where there is one stage. UserError: CHOICE, REFUTED, NO_IMPLEMENTATION.
     """
     options = options or Options()
     stages = program.stages if isinstance(program, Program) else (program,)

@@ -77,7 +77,7 @@ class Turns:
     def _look(self) -> Options:
         assert self.budget_s is not None
         seconds = _LOOK_SHARE * self.budget_s / len(self.bounds)
-        return replace(self.options, budget_s=seconds, evaluations=_LOOKED, finalists=0)
+        return replace(self.options, budget_s=seconds, evaluations=_LOOKED, finalists=0, more=None)
 
     def _limits(self, share: float) -> Options:
         left_s = None if self.budget_s is None else max(0.0, self.budget_s - (time.monotonic() - self.began)) * share
@@ -87,6 +87,7 @@ class Turns:
             budget_s=left_s,
             nodes=_part(self.options.nodes, nodes, share),
             evaluations=_part(self.options.evaluations, evaluated, share),
+            more=self.options.more if len(self.bounds) == 1 else None,
         )
 
     def _is_worth_more(self, n: int, gain: float) -> bool:

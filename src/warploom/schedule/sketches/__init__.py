@@ -5,10 +5,10 @@ whose choices are the parameters and the holes, and the cheapest completed sketc
 """
 
 from warploom.schedule.sketches.cost import Modelled, modelled
-from warploom.schedule.sketches.family_model import UNUSUAL_GAIN, USUAL_THREADS, FamilyModel, Other, Tuned, text_of
+from warploom.schedule.sketches.family_model import ALIKE, USUAL_THREADS, FamilyModel, Other, Tuned, text_of
 from warploom.schedule.sketches.tunable import Setting, TunableSketch, Tuning, tunable
 
 __all__ = [
-    "UNUSUAL_GAIN", "USUAL_THREADS", "FamilyModel", "Modelled", "Other", "Setting", "TunableSketch", "Tuned", "Tuning",
+    "ALIKE", "USUAL_THREADS", "FamilyModel", "Modelled", "Other", "Setting", "TunableSketch", "Tuned", "Tuning",
     "modelled", "text_of", "tunable",
 ]  # fmt: skip

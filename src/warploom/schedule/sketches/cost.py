@@ -32,6 +32,11 @@ class Modelled:
         return max(self.terms.values())
 
     @property
+    def issue_ms(self) -> float:
+        """For how long the schedulers are busy: what the kernel leaves to what runs beside it, however long it takes."""
+        return self.terms.get("issue", 0.0)
+
+    @property
     def binds(self) -> str:
         """The term that decides."""
         return max(self.terms, key=self.terms.__getitem__)
@@ -74,7 +79,7 @@ class _Counted:
     """Events for which the blocks that were run may wait."""
 
 
-_PIPES: dict[Unit, str] = {"load path": "exchange", "f32 units": "arithmetic", "issue": "issue"}
+_PIPES: dict[Unit, str] = {"load path": "exchange", "f32 units": "arithmetic", "integer units": "integers", "issue": "issue"}
 """Units whose work the interpreter's counts give, with their names in reports."""
 _SAMPLE = 3
 """Blocks that are counted along each axis of the grid, at most: a first, an inner and a last one."""
@@ -115,8 +120,8 @@ def _terms(kernel: Kernel, counted: _Counted, time: BlockTime, on: Architecture,
         waiting=waves * max(time.cycles, on.timing.dram_cycles.value),
     )
     cycles = usual(on, l2_bytes=device.l2_gb_s / device.clock_ghz / cores).cycles(work)
-    busiest = max(_PIPES, key=lambda unit: cycles[unit])
-    named: dict[str, Unit] = {_PIPES[busiest]: busiest, "l2": "second-level cache", "latency": "latency"}
+    named: dict[str, Unit] = {name: unit for unit, name in _PIPES.items() if cycles[unit] > 0}
+    named |= {"l2": "second-level cache", "latency": "latency"}
     return {name: cycles[unit] * 1e-6 / device.clock_ghz for name, unit in named.items()}
 
 

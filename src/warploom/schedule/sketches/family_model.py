@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
-from math import prod
+from math import floor, log, log1p, prod
 from typing import TypeAlias
 
 import numpy as np
@@ -30,7 +30,7 @@ from warploom.gpu import (
 )
 from warploom.ir import IndexExpr, Kernel, SizeVar, fill, tabulate
 from warploom.machines import Architecture
-from warploom.schedule.sketches.cost import Modelled, modelled, unfilled
+from warploom.schedule.sketches.cost import Modelled, compulsory, modelled, unfilled
 from warploom.schedule.sketches.relaxed import relaxed
 from warploom.schedule.sketches.tunable import Setting, TunableSketch, Tuning
 from warploom.sketch import Sketch
@@ -44,8 +44,13 @@ UNLISTED = 1 << 40
 """Size of the domain of a hole before the parameters are decided; it is listed only where it is branched on."""
 USUAL_THREADS = range(128, 257)
 """Threads of a block that leave room for others, and keep all multiprocessors busy at sizes that the model was not asked for."""
-UNUSUAL_GAIN = 1 / 32
-"""A block of other threads is taken where it is modelled faster by more than this share."""
+ALIKE = 1 / 16
+"""Modelled times count as alike where they lie in the same of the steps of this share, counted from the time that all arrays take
+to cross the memory bus. Of kernels alike, the one that issues fewest instructions is taken: the model is no closer than that, and
+what a kernel issues beyond need is lost to whatever else runs or to a board with faster memory. A block of unusual threads is
+taken
+where it is faster by a step at least."""
+_ROUNDING = 1e-9
 Decisions: TypeAlias = Mapping[str, str]
 """Hole -> expression, in the words of the sketch."""
 
@@ -143,6 +148,7 @@ class FamilyModel:
         self._fillings: dict[int, Filling] = {}
         """By the number of the setting."""
         self._built = self._all_built()
+        self._bus_ms = max((compulsory(built.sketch.kernel, sizes, device).ms for built in self._built), default=0.0)
         self.holes = tuple(dict.fromkeys(h.name for b in self._built for h in b.sketch.kernel.holes))
         """Names of the holes of all settings; their choices come behind those of the parameters."""
         self._parameters = tuple(family.parameters)
@@ -211,12 +217,9 @@ class FamilyModel:
             self.progress(f"{text_of(built.setting)}: timing")
             time_ms = time_on_device(kernel, source, compiled, _arrays(kernel, self.sizes), self.sizes).median_ms
         tuned = Tuned(built.setting, report, source, cost, bound, time_ms, compiled)
-        least, rest = self._least(candidate)
-        time_ps = (
-            max(self._cost(candidate.settings[0], cost)[0], least) if time_ms is None else round(time_ms * PICOSECONDS_PER_MS)
-        )
-        cost_found = time_ps, rest, *filled_cost
-        number = candidate.settings[0]
+        number, least = candidate.settings[0], self._least(candidate)
+        time_found = self._cost(number, cost)[0] if time_ms is None else round(time_ms * PICOSECONDS_PER_MS)
+        cost_found = max(time_found, least[0]) if time_ms is None else time_found, *least[1:], *filled_cost
         self._times[number] = min(tuned, self._times.get(number, tuned), key=lambda t: t.ms)
         if self._best is None or cost_found < self._best:
             self._best, self._idle = cost_found, 0
@@ -385,24 +388,32 @@ class FamilyModel:
 
     # ------------------------------------------------------------ bounds
 
-    def _least(self, candidate: Partial) -> tuple[int, int]:
-        """The least time that the holes decided so far leave, and by what settings as fast differ."""
+    def _least(self, candidate: Partial) -> Cost:
+        """The least cost that the holes decided so far leave."""
         number = candidate.settings[0]
         built = self._built[number]
-        least, rest = self._cost(number, self._unfilled(built, candidate.holes))
-        if candidate.filled is None or not built.matters:
-            return least, rest
-        decided = self._filling(candidate).decisions(candidate.filled)
-        of = self._bound_of(built, {name: e for name, e in decided.items() if name in built.matters})
-        return self._cost(number, of)[0], rest
+        least = self._unfilled(built, candidate.holes)
+        if candidate.filled is not None and built.matters:
+            decided = self._filling(candidate).decisions(candidate.filled)
+            least = self._bound_of(built, {name: e for name, e in decided.items() if name in built.matters})
+        return self._cost(number, least)
 
-    def _cost(self, setting: int, of: Modelled) -> tuple[int, int]:
-        """The time; of kernels that the same pipe binds as long, the one whose other pipes have less to do. To a modelled time of
-        an unusual block that is added by which it has to be faster."""
-        time_ps = of.ms * PICOSECONDS_PER_MS
-        if not self.measures and prod(self._built[setting].sketch.kernel.block) not in USUAL_THREADS:
-            time_ps *= 1 + UNUSUAL_GAIN
-        return round(time_ps), round(sum(of.terms.values()) * PICOSECONDS_PER_MS)
+    def _cost(self, setting: int, of: Modelled) -> Cost:
+        """The time, in steps of which all kernels are alike, one more for an unusual block; whether the block is unusual; what is
+        issued; what all pipes have to do. The last two are a setting's, whatever its holes become. Where kernels are measured,
+        the
+        time in picoseconds comes first."""
+        rest = round(of.issue_ms * PICOSECONDS_PER_MS), round(sum(of.terms.values()) * PICOSECONDS_PER_MS)
+        if self.measures:
+            return round(of.ms * PICOSECONDS_PER_MS), 0, *rest
+        is_unusual = prod(self._built[setting].sketch.kernel.block) not in USUAL_THREADS
+        return self._step(of.ms * (1 + ALIKE if is_unusual else 1)), int(is_unusual), *rest
+
+    def _step(self, ms: float) -> int:
+        """The number of the step in which a time lies."""
+        if self._bus_ms <= 0.0:
+            return round(ms * PICOSECONDS_PER_MS)
+        return floor(log(max(ms / self._bus_ms, 1.0)) / log1p(ALIKE) + _ROUNDING)
 
     def _unfilled(self, built: _Built, holes: Decisions) -> Modelled:
         matter = {name: text for name, text in holes.items() if name in built.matters}

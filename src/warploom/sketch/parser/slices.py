@@ -10,7 +10,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from warploom.ir import For, HoleUse, If, IndexConst, IndexExpr, IndexVar, Kernel, Stmt, Store, map_index, vector_problem
+from warploom.ir import (
+    NO_MULTIPLES,
+    For,
+    HoleUse,
+    If,
+    IndexConst,
+    IndexExpr,
+    IndexVar,
+    Kernel,
+    Stmt,
+    Store,
+    map_index,
+    size_multiples,
+    vector_problem,
+)
 from warploom.sketch import fold
 
 LANES = (2, 4)
@@ -28,28 +42,39 @@ class Slice:
 
 def with_vectors(kernel: Kernel, slices: Mapping[str, Slice]) -> Kernel:
     """The kernel whose loops over the variables of `slices` are vectors where they can be."""
-    return replace(kernel, body=_body(kernel.body, kernel, slices)) if slices else kernel
+    return replace(kernel, body=_body(kernel.body, _Around(kernel, slices, NO_MULTIPLES))) if slices else kernel
 
 
-def _body(body: tuple[Stmt, ...], kernel: Kernel, slices: Mapping[str, Slice]) -> tuple[Stmt, ...]:
-    return tuple(_statement(stmt, kernel, slices) for stmt in body)
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """Where a statement stands."""
+
+    kernel: Kernel
+    slices: Mapping[str, Slice]
+    multiples: Mapping[str, int]
+    """Numbers that divide run-time sizes there."""
 
 
-def _statement(stmt: Stmt, kernel: Kernel, slices: Mapping[str, Slice]) -> Stmt:
+def _body(body: tuple[Stmt, ...], around: _Around) -> tuple[Stmt, ...]:
+    return tuple(_statement(stmt, around) for stmt in body)
+
+
+def _statement(stmt: Stmt, around: _Around) -> Stmt:
     match stmt:
-        case For(var) if var in slices:
-            return _vector(stmt, slices[var], kernel)
+        case For(var) if var in around.slices:
+            return _vector(stmt, around.slices[var], around)
         case For(body=body):
-            return replace(stmt, body=_body(body, kernel, slices))
-        case If(then=then, other=other):
-            return replace(stmt, then=_body(then, kernel, slices), other=_body(other, kernel, slices))
+            return replace(stmt, body=_body(body, around))
+        case If(cond, then, other):
+            inside = replace(around, multiples=size_multiples(cond, around.multiples))
+            return replace(stmt, then=_body(then, inside), other=_body(other, around))
         case _:
             return stmt
 
 
-def _vector(loop: For, found: Slice, kernel: Kernel) -> Stmt:
+def _vector(loop: For, found: Slice, around: _Around) -> Stmt:
     vector = replace(loop, body=(found.store,), note="", is_vector=True)
-    if vector_problem(vector, kernel) is not None:
+    if vector_problem(vector, around.kernel, around.multiples) is not None:
         return loop
     if found.inside == fold.TRUE:
         return vector

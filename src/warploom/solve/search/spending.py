@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -21,6 +22,9 @@ class Budget:
     wall_s: float | None = None
     evaluations: int | None = None
     """Answers evaluated; only strategies that evaluate (`Incumbent`) count them."""
+    more: Callable[[], float] | None = None
+    """Asked where the wall seconds are spent, in the middle of the search: how many more there are; 0 ends it. What it does
+    meanwhile is no part of them."""
 
 
 UNLIMITED = Budget()
@@ -77,6 +81,8 @@ class Meter:
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
         self._cpu_s, self._wall_s = time.process_time(), time.monotonic()
+        self._end_s = budget.wall_s
+        """Wall seconds after the start at which the budget is spent; None: never."""
 
     @property
     def wall_s(self) -> float:
@@ -92,8 +98,11 @@ class Meter:
     def spend_seconds(self) -> None:
         if self.budget.cpu_s is not None and time.process_time() - self._cpu_s > self.budget.cpu_s:
             raise StopSearchError(f"{BUDGET_SPENT}CPU seconds")
-        if self.budget.wall_s is not None and self.wall_s > self.budget.wall_s:
-            raise StopSearchError(f"{BUDGET_SPENT}wall seconds")
+        if self._end_s is not None and self.wall_s > self._end_s:
+            more_s = 0.0 if self.budget.more is None else self.budget.more()
+            if more_s <= 0:
+                raise StopSearchError(f"{BUDGET_SPENT}wall seconds")
+            self._end_s = self.wall_s + more_s
 
 
 _LOOK = 8

@@ -26,6 +26,7 @@ from warploom.synth.compiled.data import (
     Value,
     fits,
 )
+from warploom.synth.compiled.zeros import beside_zero, product_of_zeros
 from warploom.terms import Term, apply, constant
 
 FINITE = "data are finite numbers"
@@ -272,7 +273,7 @@ class Arithmetic:
                 limit = at_infinity(name, terms)
                 if limit is not None:
                     data.notes.add(FINITE)
-                    return data.made(limit, kind) if isinstance(limit, Term) else _known(limit, kind)
+                    return data.made(limit, kind) if isinstance(limit, Term) else Data.encoded(limit, kind)
             own = data.without_sign(kind, a, b)
             data.ordered_kinds.add(own)
             return data.made(apply(name, cast(a, own), cast(b, own)), own)
@@ -338,7 +339,7 @@ class Arithmetic:
                 if limit is None:
                     raise NotFollowedError("arithmetic on an infinity or NaN")
                 data.notes.add(FINITE)
-                return data.made(limit, kind) if isinstance(limit, Term) else _known(limit, kind)
+                return data.made(limit, kind) if isinstance(limit, Term) else Data.encoded(limit, kind)
             if op == "/" and _is_zero(terms[1]):
                 raise NotFollowedError("a division by zero")
             if op == "rsqrt":
@@ -347,15 +348,16 @@ class Arithmetic:
                 a, b, c = terms
                 if _is_zero(a) or _is_zero(b):
                     data.notes.add(REAL_SUMS)
-                    return values[2]
+                    return beside_zero(data, product_of_zeros(data, *values[:2], kind=kind), values[2], c, kind)
                 made = data.computed("*", [a, b], kind)
-                return made if _is_zero(c) else data.computed("+", [made, c], kind)
+                return beside_zero(data, values[2], made, made, kind) if _is_zero(c) else data.computed("+", [made, c], kind)
             if op == "*" and any(map(_is_zero, terms)):
-                data.notes.add(REAL_SUMS)
-                return 0
+                known = product_of_zeros(data, *values, kind=kind)
+                return data.computed("*", terms, kind) if known is None else known
             if op == "+" and (_is_zero(terms[0]) or _is_zero(terms[1])):
                 data.notes.add(REAL_SUMS)
-                return values[1] if _is_zero(terms[0]) else values[0]
+                place = 1 if _is_zero(terms[0]) else 0
+                return beside_zero(data, values[1 - place], values[place], terms[place], kind)
             return data.computed(op, terms, kind)
 
         return run
@@ -558,10 +560,6 @@ def has_no_number(*terms: Term) -> bool:
 
 def _is_nan(term: Term) -> bool:
     return term.op == "constant" and isinstance(term.data[0], float) and isnan(term.data[0])
-
-
-def _known(number: float, kind: DType) -> int:
-    return Data.encoded(number, kind)
 
 
 def at_infinity(op: str, terms: list[Term]) -> Term | float | None:

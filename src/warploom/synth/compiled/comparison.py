@@ -7,15 +7,16 @@ from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from math import isfinite
 from typing import Literal
 
-from warploom.core import BY_NAME, DType, f64, integer_range, scalar_of
-from warploom.core.intervals import Interval
+from warploom.core import BY_NAME, DType, f64, scalar_of
 from warploom.operations import COMPARISONS, OF_REALS
 from warploom.synth.compiled.arithmetic import FINITE, at_infinity, has_no_number
 from warploom.synth.compiled.base_two import AsCompiled
 from warploom.synth.compiled.data import Undefined, fits
+from warploom.synth.compiled.deciding import NOTHING_TOLD, Telling, drawn, fewer, whole_numbers
 from warploom.synth.compiled.division import quotients, with_quotients
 from warploom.synth.compiled.gathers import READ, Gathers
 from warploom.synth.compiled.numbers import value_of, wrapped
@@ -43,13 +44,6 @@ from warploom.terms import (
 )
 
 _TRIALS = 16
-_NEAR = 0.25
-"""Share of numbers that are drawn near a number of the terms."""
-_MOST_TIMES = 64
-_WHOLE = 200
-"""Integers up to this one are numbers of every float type."""
-_EXTREMES = 0.25
-"""Share of integers that are drawn among those at which words wrap."""
 _LEAVES = frozenset({"atom", "constant", "component", "pack"})
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "neg", "&", "|", "^", "~", "<<", ">>", "min", "max"})
 _MOST_SHIFTED = 1024
@@ -72,7 +66,10 @@ class Difference:
     line: int | None
     """Line of the store that left it; None when nothing was stored."""
     numbers: tuple[tuple[Term, int], ...] | None = None
-    """Elements and numbers for them at which the two terms differ; the others may be any. None: what is there is undefined."""
+    """Elements and numbers for them at which the two terms differ, those that decide it first; the others may be any. None: what
+    is there is undefined."""
+    deciding: int = 0
+    """How many of the first ones decide it; the other elements of `numbers` have one number."""
 
     def __str__(self) -> str:
         where = f" (stored in line {self.line})" if self.line is not None else ""
@@ -198,14 +195,14 @@ class Comparison:
         operators = frozenset(self._own_operators)
         try:
             for pair in self._unsettled(pairs):
-                settled, numbers = self._same(pair, kinds)
+                settled, telling = self._same(pair, kinds)
                 if settled == "equal" or (settled == "open" and open_element is not None):
                     continue
                 element = pair.element
                 expected, found = self._wanted(element, pair.want, pair.left), self._text(pair.left, pair.want)
                 if element.line is None:
                     found += " (its content before: nothing is stored here)"
-                told = Difference(element.array, element.index, expected, found, element.line, numbers)
+                told = Difference(element.array, element.index, expected, found, element.line, telling.numbers, telling.deciding)
                 if settled == "different":
                     return Outcome("different", told, operators)
                 open_element = open_element or told
@@ -281,61 +278,77 @@ class Comparison:
         equal = equal_sums([(p.left, p.right) for p in pairs], self.normaliser)
         return [pair for pair, same in zip(pairs, equal, strict=True) if not same]
 
-    def _same(
-        self, pair: _Pair, kinds: Mapping[Term, DType]
-    ) -> tuple[Literal["equal", "different", "open"], tuple[tuple[Term, int], ...]]:
+    def _same(self, pair: _Pair, kinds: Mapping[Term, DType]) -> tuple[Literal["equal", "different", "open"], Telling]:
         lanes = pair.element.dtype.lanes
         outcome: Literal["equal", "open"] = "equal"
         for k in range(lanes):
             left, right, got, want = (t if lanes == 1 else component(t, k) for t in (pair.left, pair.right, pair.got, pair.want))
             canonical = self.normaliser.canonical
             if canonical(left) is not canonical(right) and not self._rescaled.are_equal(left, right):
-                if (numbers := self._told_apart(got, want, kinds)) is not None:
-                    return "different", tuple(numbers.items())
+                if (telling := self._told_apart(got, want, kinds)) is not None:
+                    return "different", telling
                 outcome = "open"
-        return outcome, ()
+        return outcome, NOTHING_TOLD
 
-    def _told_apart(self, got: Term, want: Term, kinds: Mapping[Term, DType]) -> dict[Term, int] | None:
+    def _told_apart(self, got: Term, want: Term, kinds: Mapping[Term, DType]) -> Telling | None:
         """Numbers that give the terms different values."""
         dtype = self.algebra.dtype
-        is_exact_algebra = self.algebra.modulus_bits == 0
-        context = f64 if is_exact_algebra else dtype
         is_spec = self._wanted_kinds is None
         if is_spec and not dtype.is_float and not all(t.is_float or is_exact(t, dtype) for t in self._types_in(want)):
             return None  # a spec on signed and unsigned words leaves open which order it means
-        rng, near = random.Random(0), _whole_numbers(got, want)
+        rng, near = random.Random(0), whole_numbers(got, want)
         for _ in range(_TRIALS):
             numbers: dict[Term, int] = {}
 
             def number_of(element: Term, numbers: dict[Term, int] = numbers) -> int:
-                known = self._gathers.ranges.get(element) if self._gathers is not None else None
                 if element not in numbers:
-                    atom = element.args[0] if element.op == "component" else element
-                    kind = self.types.get(atom.data[0], dtype)
-                    limits = known or _range(kind)
-                    close = rng.choice(near) * rng.choice((1, 1, rng.randint(-_MOST_TIMES, _MOST_TIMES))) + rng.choice((-1, 0, 1))
-                    if rng.random() < _NEAR and limits.holds(close):
-                        numbers[element] = close
-                    elif known is not None:
-                        numbers[element] = rng.randint(int(known.low), int(known.high))
-                    else:
-                        numbers[element] = _drawn(kind, is_exact_algebra, rng)
+                    numbers[element] = self._drawn(element, near, rng)
                 return numbers[element]
 
-            wanted = self._value_of_wanted(want, context, number_of)
-            if wanted is None and self._gathers is not None and self._gathers.reads:
-                continue
-            if wanted is None:
+            told = self._tells_apart(got, want, kinds, numbers, number_of)
+            if told is None and not (self._gathers is not None and self._gathers.reads):
                 return None
-            found = value_of(got, kinds, number_of, self._element)
-            if found is None and dtype.is_float:  # words of the kernel's own types have no other meaning
-                others = evaluate([got], context, number_of, casts=True)
-                found = None if others is None else others[0]
-            if found is not None and not dtype.is_float:
-                found = wrapped(int(found), dtype)
-            if found is not None and _differ(wanted, found, numbers.values(), dtype):
-                return numbers
+            if told:
+                nodes = sum(1 for root in (got, want) for _ in iterate_post(root))
+                return fewer(numbers, partial(self._still_tell_apart, got, want, kinds), self._may_be_plain, nodes)
         return None
+
+    def _tells_apart(
+        self, got: Term, want: Term, kinds: Mapping[Term, DType], numbers: Mapping[Term, int], number_of: Callable[[Term], int]
+    ) -> bool | None:
+        """Whether the terms have different values, of the numbers that are asked for; None: the wanted one has none."""
+        dtype = self.algebra.dtype
+        context = f64 if self.algebra.modulus_bits == 0 else dtype
+        wanted = self._value_of_wanted(want, context, number_of)
+        if wanted is None:
+            return None
+        found = value_of(got, kinds, number_of, self._element)
+        if found is None and dtype.is_float:  # words of the kernel's own types have no other meaning
+            others = evaluate([got], context, number_of, casts=True)
+            found = None if others is None else others[0]
+        if found is not None and not dtype.is_float:
+            found = wrapped(int(found), dtype)
+        return found is not None and _differ(wanted, found, numbers.values(), dtype)
+
+    def _still_tell_apart(self, got: Term, want: Term, kinds: Mapping[Term, DType], numbers: dict[Term, int]) -> bool:
+        """Whether these numbers do, of all the elements that are then asked for."""
+        try:
+            return self._tells_apart(got, want, kinds, numbers, numbers.__getitem__) is True
+        except KeyError:
+            return False
+
+    def _drawn(self, element: Term, near: list[int], rng: random.Random) -> int:
+        """A number that the element may hold."""
+        known = self._gathers.ranges.get(element) if self._gathers is not None else None
+        return drawn(self._type_of(element), near, known, rng, is_exact=self.algebra.modulus_bits == 0)
+
+    def _type_of(self, element: Term) -> DType:
+        atom = element.args[0] if element.op == "component" else element
+        return self.types.get(atom.data[0], self.algebra.dtype)
+
+    def _may_be_plain(self, element: Term) -> bool:
+        """Whether the number is no index."""
+        return self._gathers is None or element not in self._gathers.ranges
 
     def _value_of_wanted(self, want: Term, context: DType, number_of: Callable[[Term], int]) -> Number | None:
         """The wanted value for these numbers: a spec's as its text says, another kernel's in the types that it computed in."""
@@ -551,28 +564,3 @@ def _differ(want: Number, found: Number, data: Iterable[Number], dtype: DType) -
     digits = _TOLD_BITS.get(dtype.name, 20)
     scale = max(abs(want), abs(found), max(map(abs, data), default=0) * Fraction(2) ** -_CANCELLED_BITS)
     return abs(want - found) > scale * Fraction(2) ** -digits
-
-
-def _whole_numbers(*roots: Term) -> list[int]:
-    """Numbers of the terms: comparisons change near them, quotients near their multiples."""
-    constants = {t.data[0] for root in roots for t in iterate_post(root) if t.op == "constant"}
-    return sorted(int(c) for c in constants if isfinite(c) and c == int(c))[:_FEW] or [0]
-
-
-def _range(dtype: DType) -> Interval:
-    """Integers that a type holds, those that floats are drawn from included."""
-    if dtype.is_float:
-        return Interval(-_WHOLE, _WHOLE)
-    return Interval(*integer_range(dtype))
-
-
-def _drawn(dtype: DType, is_exact: bool, rng: random.Random) -> int:
-    """A number that the type holds exactly."""
-    if dtype.is_float:
-        most = {16: 200, 32: 1 << 20}.get(dtype.bits, 1 << 40)
-        return rng.randint(-most, most)
-    low = -(1 << (dtype.bits - 1)) if dtype.kind == "int" else 0
-    high = low + (1 << dtype.bits) - 1
-    if not is_exact and rng.random() < _EXTREMES:
-        return rng.choice((low, high, max(low, -1), 0, 1))
-    return rng.randint(max(low, -1000), min(high, 1000)) if is_exact else rng.randint(low, high)

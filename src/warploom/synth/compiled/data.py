@@ -107,6 +107,7 @@ class Data:
         self.notes: set[str] = set()
         """Notes that the domain of a proof must state besides the algebra."""
 
+        self._is_zero_dropped = self._are_bits_used = False
         self.decide: Callable[[Comparison], bool | None] | None = None
         """The way of a thread that decides on data (`cases.py`); None: such a decision is not followed."""
 
@@ -282,9 +283,21 @@ class Data:
         self.kinds.setdefault(made, kind)
         return made
 
+    def dropped_zero(self) -> None:
+        """A zero was left out of a sum, which may have changed the sign of another."""
+        self._is_zero_dropped = True
+        self._tell_of_zeros()
+
+    def _tell_of_zeros(self) -> None:
+        if self._is_zero_dropped and self._are_bits_used:
+            self.notes.add(ZEROS)
+
     def _reinterpreted(self, term: Term, source: DType, target: DType) -> Term:
         if term.op == f"bits.{target.name}.{source.name}":
             return term.args[0]
+        if source.is_float:
+            self._are_bits_used = True
+            self._tell_of_zeros()
         return self.made(apply(f"bits.{source.name}.{target.name}", term), target)
 
     def _combined(self, value: Joined, kind: DType) -> Term:

@@ -215,6 +215,8 @@ class Places:
                     return self.linear((int(times), *(1 for _ in more)), (value, *more), 0, bits)
                 case "shl", [a, by] if not _of(by):
                     return self.linear((1 << min(by, bits),), (a,), 0, bits)
+                case "bfi", [a, b, low, count] if not any(map(_of, (b, low, count))) and low + count == bits and count:
+                    return self.linear((1 << low,), (a,), b & ((1 << low) - 1), bits)  # all bits from `low` on
                 case (("and" | "or" | "xor"), [a, b]):
                     return self.bitwise(opcode, a, b, bits)
                 case _:

@@ -1,4 +1,7 @@
-"""One kernel of the library beside its shared-memory baseline: what both cost on the same data."""
+"""One kernel of the library beside the papers' shape of it, its baseline and others: what they cost on the same data.
+
+The kernel is the one that `explore` picks from the family of that name, where there is one.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +32,10 @@ from warploom.gpu import (
 )
 from warploom.gpu import toolchain_available as can_compile
 from warploom.ir import IndexExpr, Kernel, SizeVar, aligned_params, fill, run, tabulate
-from warploom.kernels import NAMES, RUN_NAMES, Example, complete_example, find
+from warploom.kernels import MORE_NAMES, NAMES, Example, complete_example, find
+from warploom.kernels.tunables import is_tunable, tunable_sketch
 from warploom.machines import architecture, nearest_architecture
-from warploom.schedule.sketches import modelled
+from warploom.schedule.sketches import modelled, text_of
 from warploom.tools.bench.case import Case
 from warploom.tools.bench.layout_peers import cub, trove
 from warploom.tools.bench.run import run_chosen
@@ -40,11 +44,11 @@ from warploom.tools.command.lines import SOLVED, Line
 from warploom.tools.command.options import CASE_OPTION, DEBUG_OPTION, JOURNAL_OPTION, JSON_OPTION
 from warploom.tools.command.outcome import Outcome, Progress
 from warploom.tools.command.usage import Stopwatch
-from warploom.tools.synth.best import block_fields
+from warploom.tools.synth.best import block_fields, decisions_of, picked
 from warploom.tools.synth.printed import compiled_fields
 from warploom.tools.synth.report import report_line
 
-COUNT_SIZES = {"n": 1 << 14, "h": 128, "w": 128, "pairs": 4, "tiles": 64, "rows": 132}
+COUNT_SIZES = {"n": 1 << 14, "h": 128, "w": 128, "pairs": 8, "tiles": 64, "rows": 132}
 """Run-time sizes of the counted execution; whole blocks, so that edges do not blur the ratios."""
 TIME_SIZES = {"n": 1 << 24, "h": 4096, "w": 4096, "pairs": 1 << 14, "tiles": 1 << 18, "rows": 1 << 14}
 """Run-time sizes on a device."""
@@ -52,7 +56,7 @@ LIMIT_S = 900.0
 ARCHITECTURES = ("sm_80", "sm_90", "sm_100", "sm_120")
 """Architectures whose machine code is counted."""
 SHOWN = "sm_90"
-HAND = {"conv1d-3": 56, "conv2d-3-runs": 328, "mult64-reg-runs": 360}
+HAND = {"conv1d-3": 56, "conv2d-3": 328, "mult64-reg": 360}
 """Instructions of sm_90 for a thread's outputs in kernels written by hand for the same tiles. They were counted when the goals of
 these cases were set; their sources are not kept, so no run counts them again."""
 _SECTORS, _MOVED = "global sectors", "wavefronts + shuffles"
@@ -71,15 +75,19 @@ def peers(name: str) -> dict[str, dict[str, int]]:
 
 
 def select(pattern: str | None) -> tuple[str, ...]:
-    return tuple(name for name in (*NAMES, *RUN_NAMES) if pattern is None or fnmatchcase(name, pattern))
+    return tuple(name for name in (*NAMES, *MORE_NAMES) if pattern is None or fnmatchcase(name, pattern))
 
 
-def kernel_case(name: str) -> Case:
-    return Case(name, ("bench-kernel", name), LIMIT_S)
+def kernel_case(name: str, *, of_paper: bool = False) -> Case:
+    """`of_paper`: of the papers' shape alone, as their figures have it."""
+    return Case(name, ("bench-kernel", name, *(("--paper",) if of_paper else ())), LIMIT_S)
 
 
-def measure(name: str, progress: Progress) -> Line:
-    """The line of one kernel: its completion, then `kernel`, `baseline` and their ratios. UserError for an unknown name."""
+def measure(name: str, progress: Progress, *, of_paper: bool = False) -> Line:
+    """The line of one kernel: its completion, then `kernel`, `paper`, `baseline` and their ratios. UserError for an unknown name.
+
+    `of_paper`: the kernel is the papers' shape, and none is picked.
+    """
     stopwatch = Stopwatch()
     example = find(name)
     report = complete_example(example, progress=progress)
@@ -87,13 +95,22 @@ def measure(name: str, progress: Progress) -> Line:
     if report.status != "solved":
         return report_line(name, kernel, report, stopwatch.read())
     holes = report.completions[0].holes
+    papers, setting = (kernel, holes), {}
+    if not of_paper and is_tunable(name):
+        family = tunable_sketch(name)
+        tuned, _ = picked(family, SHOWN, None, progress)
+        kernel, report = family.build(**tuned.setting).kernel, tuned.report
+        holes = report.completions[0].holes
+        setting = {"picked": decisions_of(tuned.setting)}
     progress("counting")
     sizes = {size: COUNT_SIZES[size] for size in kernel.sizes}
     arrays = example.arrays(sizes)
     expected = example.reference(**arrays)
-    fields: dict[str, Any] = {"sizes": sizes}
+    fields: dict[str, Any] = {"sizes": sizes, **setting}
     parts: dict[str, tuple[Kernel, Mapping[str, IndexExpr]]]
     parts = {"kernel": (kernel, holes), "baseline": (example.baseline.kernel, {})}
+    if kernel != papers[0]:
+        parts["paper"] = papers
     for part, (form, completions) in parts.items():
         if not can_compile():
             fields[part] = _interpreted(fill(form, completions), arrays, sizes, expected) | _modelled(form, completions, sizes)
@@ -117,7 +134,7 @@ def measure(name: str, progress: Progress) -> Line:
         fields["speedup"] = _ratio(fields["baseline"]["median_ms"], fields["kernel"]["median_ms"])
     right = ours["matches_reference"] and theirs["matches_reference"]
     fields["behind"] = list(_behind(ours, theirs))
-    missed = set(fields["behind"]) - allowed(name, kernel, ours, theirs)
+    missed = set(fields["behind"]) - allowed(kernel, ours, theirs)
     fields["as_expected"] = right and report.verdict == "proved" and not missed and not _local(ours)
     return report_line(name, kernel, report, stopwatch.read()) | fields
 
@@ -128,13 +145,14 @@ def columns(line: Line) -> dict[str, str]:
         return {"seconds": str(line["seconds"])}
     kernel, baseline = cast("dict[str, Any]", line["kernel"]), cast("dict[str, Any]", line["baseline"])
     found = {
+        "picked": text_of(cast("dict[str, Any]", line.get("picked", {}))),
         "sectors": f"{kernel['global_sectors']}/{baseline['global_sectors']}",
         "wavefronts+shuffles": f"{_exchanges(kernel)}/{_exchanges(baseline)}",
     }
     if "sass" in kernel:
-        ours, theirs = kernel["sass"][SHOWN], baseline["sass"][SHOWN]
-        found["sass/output"] = f"{ours['sass_per_output']}/{theirs['sass_per_output']}"
-        found["shuffles+selects"] = f"{ours['shuffles']}+{ours['selects']}/{theirs['shuffles']}+{theirs['selects']}"
+        counts = [cast("dict[str, Any]", line[part])["sass"][SHOWN] for part in ("kernel", "paper", "baseline") if part in line]
+        found["sass/output"] = "/".join(str(c["sass_per_output"]) for c in counts)
+        found["shuffles+selects"] = "/".join(f"{c['shuffles']}+{c['selects']}" for c in counts)
     for peer, counts in cast("dict[str, dict[str, int]]", line["peers"]).items():
         found[peer] = "+".join(map(str, counts.values())) + " " + "+".join(what.removeprefix("sass_") for what in counts)
     found["cycles of a block, waited"] = "/".join(
@@ -230,14 +248,14 @@ def _behind(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> tuple[str, ..
     return found + ((_MOVED,) if _exchanges(ours) > _exchanges(theirs) else ())
 
 
-def allowed(name: str, kernel: Kernel, ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> frozenset[str]:
+def allowed(kernel: Kernel, ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> frozenset[str]:
     """Where a kernel may be behind its baseline and still be as it should be.
 
     Sectors of outputs side by side: loads ask for the same sectors again, and the first-level cache answers; or a warp needs one
     more sector for what the next one holds. Exchanges, where the whole launch takes no more cycles than the baseline's.
     """
     found: set[str] = set()
-    if name.endswith("-runs") or aligned_params(kernel):
+    if aligned_params(kernel):
         found.add(_SECTORS)
     if "cycles" in ours and ours["cycles"]["cycles"] <= theirs["cycles"]["cycles"]:
         found.add(_MOVED)
@@ -263,18 +281,19 @@ def _timed(example: Example, kernel: Kernel, source: CudaSource, compiled: Compi
 @JSON_OPTION
 @JOURNAL_OPTION
 def bench_kernels(pattern: str | None, as_json: bool, journal: Path | None) -> None:
-    """Count, compile and (on a GPU) time every kernel beside its shared-memory baseline."""
+    """Count, compile and (on a GPU) time every kernel beside the papers' shape of it and its shared-memory baseline."""
     cases = [kernel_case(name) for name in select(pattern)]
-    run_chosen(cases, pattern, as_json, columns, lambda line: line, journal, (*NAMES, *RUN_NAMES))
+    run_chosen(cases, pattern, as_json, columns, lambda line: line, journal, (*NAMES, *MORE_NAMES))
 
 
 @click.command("bench-kernel", hidden=True)
 @click.argument("name")
+@click.option("--paper", "of_paper", is_flag=True, help="Count the papers' shape alone.")
 @DEBUG_OPTION
-def bench_kernel(name: str, debug: bool) -> None:
+def bench_kernel(name: str, of_paper: bool, debug: bool) -> None:
     """One case of `bench kernels`, in this process, as one JSON line."""
 
     def work(stopwatch: Stopwatch, progress: Progress) -> Outcome:
-        return Outcome(measure(name, progress), SOLVED)
+        return Outcome(measure(name, progress, of_paper=of_paper), SOLVED)
 
     report(name, work, as_json=True, debug=debug)

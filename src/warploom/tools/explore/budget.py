@@ -1,5 +1,5 @@
-"""The budgets of `warploom explore`: wall seconds of the reference, the search and the check of what it found, CPU seconds of
-the proof."""
+"""The budgets of `warploom explore`: wall seconds of the reference, the search, the check and the proof of what it found; CPU
+seconds of a proof beside them."""
 
 from __future__ import annotations
 
@@ -7,16 +7,19 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from math import inf
 from types import FrameType
+from typing import Protocol
 
-from warploom.core.limits import TICK_S, cpu_seconds, is_lost
+from warploom.core.limits import TICK_S, LimitReachedError, cpu_seconds, is_lost
+from warploom.solve import BUDGET_SPENT
 from warploom.solve.jit import compiled_seconds
 
-CHECK_SHARE = {"cpu": 0.08, "cuda": 0.4}
-"""Share of the budget, by kind of target, that the search leaves for the check and the proof of its result."""
+CHECK_SHARE = {"cpu": 0.08, "cuda": 0.5}
+"""Share of the budget, by kind of target, that the search leaves for the check and the proof of its result. Where it is asked
+again then (`judging`), the search goes on for as long as these leave."""
 _OVER = 0.1
 """Share of the budget by which the check may overdraw it."""
 _LEAST_S = 0.5
@@ -61,6 +64,13 @@ class WallBudget:
 
 class OutOfTimeError(BaseException):
     """Like an interruption: no handler of errors may take it for one."""
+
+
+class WallSpentError(LimitReachedError):
+    """The wall seconds of a budget are spent: what keeps its best as the command's limit is reached keeps it."""
+
+    def __init__(self) -> None:
+        super().__init__(f"{BUDGET_SPENT}wall seconds")
 
 
 class SearchEndedError(KeyboardInterrupt):
@@ -109,6 +119,42 @@ def within(
             signal.setitimer(signal.ITIMER_REAL, max(outer_s - (time.monotonic() - began), 1e-3), again_s)
 
 
+class Limit(Protocol):
+    """A time that ends a piece of work."""
+
+    @property
+    def left_s(self) -> float:
+        """Below 0 where it is overdrawn."""
+        ...
+
+    def part(self, share: float) -> Limit:
+        """This share of what is left, from now on."""
+        ...
+
+    def watched(self) -> AbstractContextManager[None]:
+        """OutOfTimeError inside, once it is spent."""
+        ...
+
+
+class WallLimit:
+    """Wall seconds, from when it is made."""
+
+    def __init__(self, limit_s: float) -> None:
+        self._until = time.monotonic() + limit_s
+
+    @property
+    def left_s(self) -> float:
+        return self._until - time.monotonic()
+
+    def part(self, share: float) -> WallLimit:
+        return WallLimit(share * self.left_s)
+
+    @contextmanager
+    def watched(self) -> Generator[None]:
+        with within(max(0.0, self.left_s)):
+            yield
+
+
 class CpuBudget:
     """CPU seconds of this process and those that it starts, from when it is made. So a busy machine does not change what can be
     proved; there they take longer on the clock, up to `_SLOWEST` times as long."""
@@ -119,13 +165,14 @@ class CpuBudget:
 
     @property
     def left_s(self) -> float:
-        """Below 0 where it is overdrawn."""
         spent_s, wall_s = cpu_seconds() - self._began_s, time.monotonic() - self._began_wall_s
         return min(self._limit_s - spent_s, _SLOWEST * self._limit_s - wall_s)
 
+    def part(self, share: float) -> CpuBudget:
+        return CpuBudget(share * self.left_s)
+
     @contextmanager
     def watched(self) -> Generator[None]:
-        """OutOfTimeError inside, once it is spent."""
         if self.left_s == inf:
             yield
             return

@@ -21,13 +21,13 @@ from warploom.schedule.nest import Nest, loops
 from warploom.schedule.search import Implementation, difference, held, program_arrays
 from warploom.schedule.targets import Target
 from warploom.solve.space import Candidate
-from warploom.tools.command.outcome import Progress
-from warploom.tools.explore.budget import CpuBudget, OutOfTimeError, within
+from warploom.tools.command.outcome import Progress, nothing_said
+from warploom.tools.explore.budget import CpuBudget, Limit, OutOfTimeError, WallLimit, within
 from warploom.tools.explore.code import arch_of
 from warploom.tools.explore.data import FURTHER_S, Array, Data, Effort, data_for, data_of, further_data, kernel_of, seconds_of
 from warploom.tools.explore.in_parts import InParts
 from warploom.tools.explore.options import PROVED_S, Function, KernelOptions, points_of, sizes_of
-from warploom.tools.explore.proof import Proof, proof_of
+from warploom.tools.explore.proof import LATE, MORE_TIME, Proof, proof_of
 from warploom.tools.explore.run_time import at_values, tried
 from warploom.tools.explore.shortened import (
     NO_MASK,
@@ -65,6 +65,13 @@ class Checked:
     """Values of the sizes known at run time that were compared, where there are some."""
     data: Mapping[Content, int] = field(default_factory=dict[Content, int])
     """Data sets of each kind that were compared."""
+    is_interrupted: bool = False
+    """The user has ended the check, or the proof."""
+
+    @property
+    def is_refuted(self) -> bool:
+        """By the check, or by the proof."""
+        return self.verdict == "refuted" or (self.proof is not None and self.proof.verdict == "refuted")
 
     def beside(self, other: Checked) -> Checked:
         """This one, and what another one compared beside it."""
@@ -89,8 +96,9 @@ def checked(
     limit_s: float = LONGEST_S,
 ) -> Checked:
     """Checks on the CPU by running them; for CUDA at a small size, on the PTX interpreter and then by a proof of their PTX.
-    `unchecked` where that is interrupted or takes more wall seconds than the limit: what was found stays. A check on the
-    interpreter that is late is made again, after the proof, in what is left of its CPU seconds."""
+    `unchecked` where that is interrupted or takes more wall seconds than the limit: what was found stays. The proof has what the
+    check leaves of them, or CPU seconds of its own (`proof_limit`); a check on the interpreter that is late is made again, after
+    the proof, in what is left of these."""
     progress(f"checking the results, for at most {limit_s:.0f} s")
     began, is_late = time.monotonic(), False
     sizes = sizes_of(function, options.sizes, options.run_time)
@@ -108,20 +116,33 @@ def checked(
         late = "the check of the results did not end within the budget; --replay of this line checks it"
         found, is_late = Checked("unchecked", 0, late), True
     except KeyboardInterrupt:
-        return Checked("unchecked", 0, "interrupted during the check of the results; --replay of this line checks it")
+        reason = "interrupted during the check of the results; --replay of this line checks it"
+        return Checked("unchecked", 0, reason, is_interrupted=True)
     except MemoryError:
         return Checked("unchecked", 0, "the check of the results needs more memory than there is")
     if options.target.kind == "cpu" or found.verdict == "refuted" or not toolchain_available():
         return found
     progress("proving the kernels")
-    left_s = max(options.proof_budget_s, limit_s - time.monotonic() + began)
-    budget = CpuBudget(left_s)
-    proof = proved(function, sizes, program, implementations, options.target, left_s, options.proof_budget_s / PROVED_S)
-    if found.verdict == "unchecked" and is_late and budget.left_s > 0:
+    limit, effort = proof_limit(options, max(0.0, limit_s - time.monotonic() + began))
+    proof = proved(function, sizes, program, implementations, options.target, limit, effort, progress)
+    if found.verdict == "unchecked" and is_late and limit.left_s > 0:
         progress("checking the results, in what is left of the proof's time")
-        with suppress(OutOfTimeError, KeyboardInterrupt, MemoryError), budget.watched():
+        with suppress(OutOfTimeError, KeyboardInterrupt, MemoryError), limit.watched():
             found = check_cuda(function, sizes, program, implementations, options.target, options.seed)
-    return replace(found, proof=proof)
+    return replace(found, proof=proof, is_interrupted=proof.is_interrupted)
+
+
+def proof_limit(options: KernelOptions, left_s: float) -> tuple[Limit, float]:
+    """The time of a proof where the budget leaves so many wall seconds, and its effort, 1 where that is the usual one.
+
+    `--proof-budget` gives CPU seconds beside them. Without a budget of wall seconds CPU seconds end the proof, so that other work
+    on the machine does not change what is proved.
+    """
+    if options.proof_budget_s is not None:
+        return CpuBudget(max(options.proof_budget_s, left_s)), options.proof_budget_s / PROVED_S
+    if options.is_repeatable:
+        return CpuBudget(max(PROVED_S, left_s)), 1.0
+    return WallLimit(left_s), 1.0 if options.nodes is not None else left_s / PROVED_S
 
 
 def proved(
@@ -130,22 +151,23 @@ def proved(
     program: Program,
     implementations: Sequence[Implementation[Candidate]],
     target: Target,
-    limit_s: float,
+    limit: Limit,
     effort: float = 1.0,
+    progress: Progress = nothing_said,
 ) -> Proof:
-    """The proof, or why it ended without one; CPU seconds."""
+    """The proof, or why it ended without one."""
     began = time.process_time()
 
     def ended(reason: str) -> Proof:
         return Proof("unchecked", reason=reason, seconds=time.process_time() - began)
 
     try:
-        with CpuBudget(limit_s).watched():
-            return proof_of(function, sizes, program, implementations, target, effort, limit_s)
+        with limit.watched():
+            return proof_of(function, sizes, program, implementations, target, effort, limit, progress)
     except OutOfTimeError:
-        return ended("budget: the proof did not end within it; --replay of this line proves it")
+        return ended(f"{LATE}; {MORE_TIME}, and --replay of this line goes on from here")
     except KeyboardInterrupt:
-        return ended("interrupted during the proof; --replay of this line proves it")
+        return replace(ended("interrupted during the proof; --replay of this line proves it"), is_interrupted=True)
     except MemoryError:
         return ended("the proof needs more memory than there is")
 
@@ -268,6 +290,7 @@ def at_several(
     text, total = printed(nests), Checked("tested", 0)
     said = program if whole is None else whole
     done: list[tuple[Mapping[str, int], Program, Sequence[Nest], Content]] = []
+    is_late = False
     wanted = [*tried(nests)]
     for chosen in wanted:
         at, others = at_values(program, nests, chosen)
@@ -281,6 +304,7 @@ def at_several(
         except OutOfTimeError:
             if [values for values, *_ in done[:2]] != wanted[:2]:
                 raise
+            is_late = True
             break
         if found.verdict != "tested":
             return replace(found, reason=f"at {_named(chosen)}: {found.reason}")
@@ -288,7 +312,7 @@ def at_several(
         total = total.beside(found)
     if not done:
         return Checked("unchecked", 0, "every size is too large to test")
-    for n, (chosen, at, others, first) in enumerate(done):
+    for n, (chosen, at, others, first) in enumerate([] if is_late else done):
         effort = _interpreting(at, 1, n) if is_interpreted else Effort(FURTHER_S / len(done))
         total = _on_further(total, function, at_sizes(said, chosen), at, others, seed, run, first=first, effort=effort)
         if total.verdict != "tested":

@@ -41,6 +41,7 @@ STRATEGIES = ("refine", "mcts", "uct", "best-first")
 )
 @click.option(
     "--target",
+    "--arch",
     "machine",
     default="cpu",
     show_default=True,
@@ -51,13 +52,13 @@ STRATEGIES = ("refine", "mcts", "uct", "best-first")
     "--budget",
     metavar="TIME",
     callback=duration,
-    help="Limit on the wall time of search and check together; default: 60s. The proof: --proof-budget.",
+    help="Limit on the wall time of search, check and proof together; default: 60s.",
 )
 @click.option(
     "--proof-budget",
     metavar="TIME",
     callback=duration,
-    help="CPU time that the proof of a CUDA kernel may take beyond --budget, at most; default: 30s.",
+    help="CPU time that the proof of a CUDA kernel may take beyond --budget; default: none, but 30s with --nodes alone.",
 )
 @limited_memory
 @click.option("--nodes", type=click.IntRange(min=1), help="Stop after this many candidates (a repeatable budget).")
@@ -132,6 +133,11 @@ def explore(
     source = click.get_current_context().get_parameter_source("machine")
     is_target_given = source is not click.core.ParameterSource.DEFAULT
 
+    # Imported here, and not by other commands: half of the package, before the clocks of the command start.
+    from warploom.schedule.choices import Features
+    from warploom.tools.explore.kernel import explore_tensor
+    from warploom.tools.explore.options import KernelOptions, machine_of, sizes_of
+    from warploom.tools.explore.package import check_known
     from warploom.tools.explore.run_time import asked_sizes
 
     def work(stopwatch: Stopwatch, progress: Progress) -> Outcome:
@@ -181,12 +187,6 @@ def explore(
             from warploom.tools.explore.running import explore_running
 
             return explore_running(kernel, found.recurrence, machine, named, place, stopwatch, progress)
-        # Imported here: no other command needs them.
-        from warploom.schedule.choices import Features
-        from warploom.tools.explore.kernel import explore_tensor
-        from warploom.tools.explore.options import PROVED_S, KernelOptions, machine_of, sizes_of
-        from warploom.tools.explore.package import check_known
-
         if is_package and machine == "cpu":
             check_known(asked_for.run_time)
         sizes_of(found, named, asked_for.run_time)  # before the machine is measured, which takes seconds
@@ -206,7 +206,7 @@ def explore(
             run_time=asked_for.run_time,
             threads=threads_used,
             budget_s=budget,
-            proof_budget_s=PROVED_S if proof_budget is None else proof_budget,
+            proof_budget_s=proof_budget,
             nodes=nodes,
             seed=seed,
             strategy=cast("StrategyName | None", strategy),
@@ -246,10 +246,32 @@ def _summary(line: Line) -> Iterator[str]:
         terms = sorted(cast("dict[str, float]", line["terms_ms"]).items(), key=lambda term: -term[1])
         yield "  " + ", ".join(f"{name}={written(value)}" for name, value in cast("dict[str, object]", line["decisions"]).items())
         yield f"  {line['binds']} binds; all bounds in ms: {', '.join(f'{name} {ms:.4g}' for name, ms in terms)}"
+    yield from _judged(line)
     if "nodes" in line:
         yield f"  {line['nodes']} nodes, {line['pruned']} pruned, {line['dead_ends']} dead ends"
     if "note" in line:
         yield f"  note: {line['note']}"
+
+
+def _judged(line: Line) -> Iterator[str]:
+    """The class of sizes, where results were compared, and what is proved of them."""
+    for name, told in cast("dict[str, dict[str, object]]", line.get("run_time", {})).items():
+        multiple = f"every multiple of {told['multiple_of']}" if told["multiple_of"] != 1 else "every value"
+        up_to = f" up to {told['up_to']}" if "up_to" in told else ""
+        tested = f"; tested at {', '.join(map(str, cast('list[int]', told['tested'])))}" if "tested" in told else ""
+        yield f"  {name}: {multiple}{up_to}{tested}"
+    if "cases" in line:
+        at = f" at {_sizes(line['tested_at'])}" if "tested_at" in line else ""
+        yield f"  {line['cases']} elements compared with the function{at}"
+    if "proved_at" in line:
+        reason = cast("Line", line["proof"]).get("reason", "")
+        yield f"  proved at {_sizes(line['proved_at'])}, not at the sizes asked for: {reason}"
+    elif "proof_reason" in line:
+        yield f"  not proved: {line['proof_reason']}"
+
+
+def _sizes(sizes: object) -> str:
+    return ", ".join(f"{name}={n}" for name, n in cast("dict[str, int]", sizes).items())
 
 
 def _how(line: Line) -> str:

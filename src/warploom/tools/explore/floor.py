@@ -139,9 +139,11 @@ def _of_plain(line: Line, explored: Explored, results: Checked, times: _Times, f
     timing = times.timing
     runs = timing.samples * timing.repeats if timing is not None else 0
     timed = Timed(times.plain_ms, runs=runs, spread=timing.spread if timing else 0.0, least_ms=timing.best_ms if timing else None)
+    ways = "one after the other, roughly" if timing is None else f"side by side on {options.threads} thread(s)"
     note = (
-        f"the plain loop, since the fastest implementation found is {times.ratio:.3g} times slower ({found_ms:.4g} ms); "
-        "`decisions` are that one's: search longer (--budget)"
+        f"the plain loop ({times.plain_ms:.4g} ms), since the fastest of {line['evaluated']} implementations measured is "
+        f"{times.ratio:.3g} times slower ({found_ms:.4g} ms), both timed {ways}; `decisions` are that one's: "
+        "search longer (--budget)"
     )
     found: Line = {"kind": "plain", "found_ms": rounded(found_ms), "found_over_plain": round(times.ratio, 4)}
     found |= {"time_ms": rounded(times.plain_ms), "time_over_plain": 1.0, "bound_ms": bound_ms, "note": _joined(line, note)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -9,10 +10,12 @@ from pathlib import Path
 
 from warploom.core import Diagnostic, Status, UserError
 from warploom.core.limits import INTERRUPTION
+from warploom.gpu import toolchain_available
 from warploom.schedule.backbone import Program
 from warploom.schedule.bound import Bound
 from warploom.schedule.search import (
     Exploration,
+    Implementation,
     Live,
     Options,
     PartsExploration,
@@ -34,6 +37,7 @@ from warploom.tools.explore.choices import list_choices
 from warploom.tools.explore.data import Data, TooManyElementsError, reference_data
 from warploom.tools.explore.evaluators import evaluators, programs
 from warploom.tools.explore.floor import alone, prepared, with_floor
+from warploom.tools.explore.judging import Judging
 from warploom.tools.explore.options import Function, KernelOptions
 from warploom.tools.explore.parting import Parting, Variant, parting_of, whole_of
 from warploom.tools.explore.replay import replay_file
@@ -83,6 +87,12 @@ def _searched(case: str, function: Function, options: KernelOptions, stopwatch: 
     except TooManyElementsError as error:
         return gave_up(case, str(error), stopwatch)
     seen: list[Event] = []
+
+    def check(parts: int, implementations: Sequence[Implementation[Candidate]]) -> Checked:
+        variant = parting.variants[parts]
+        return checked(variant.program, variant.function, implementations, data, options, progress, budget.check_s)
+
+    judging = Judging(budget, check)
     is_floored = options.target.kind == "cpu" and options.is_measured and not options.is_by_hand
     if is_floored:
         prepared(program, budget.check_s)
@@ -93,7 +103,7 @@ def _searched(case: str, function: Function, options: KernelOptions, stopwatch: 
     try:
         ending = within(late_s(), SearchEndedError, late_s) if is_floored else nullcontext(Alarm())
         with ending as alarm:
-            searched = _explored(parting, options, data, budget, seen, progress)
+            searched = _explored(parting, options, data, budget, judging, seen, progress)
             found = searched.found
         if alarm.has_rung and found.reason == INTERRUPTION:
             found = replace(found, reason=without.why)
@@ -103,10 +113,15 @@ def _searched(case: str, function: Function, options: KernelOptions, stopwatch: 
         if not is_floored or error.diagnostics[0].code != "NO_IMPLEMENTATION":
             raise
         without = _Without(error.diagnostics[0].message, is_early=False)
-    parts = _Parts(parting, searched)
-    outcome = _outcome(
-        case, parts, options, found, data, tuple(seen), stopwatch, progress, budget, without if is_floored else None
-    )
+    parts = _Parts(parting, searched, judging)
+    told_of = (data, tuple(seen), stopwatch, progress, budget, without if is_floored else None)
+    try:
+        outcome = _outcome(case, parts, options, found, *told_of)
+    except KeyboardInterrupt:  # where neither the check nor the proof ran
+        if found is None:
+            raise
+        found = replace(found, reason=INTERRUPTION)
+        outcome = _outcome(case, parts, options, found, *told_of)
     return replace(outcome, messages=(*rendered(found.damage if found is not None else ()), *outcome.messages))
 
 
@@ -132,6 +147,12 @@ class _Parts:
 
     parting: Parting
     searched: PartsExploration | None
+    judging: Judging
+
+    @property
+    def number(self) -> int:
+        """Number of parts of the fastest program."""
+        return next(iter(self.parting.variants)) if self.searched is None else self.searched.parts
 
     @property
     def chosen(self) -> Variant:
@@ -160,8 +181,15 @@ class _Parts:
 
 
 def _explored(
-    parting: Parting, options: KernelOptions, data: Data, budget: WallBudget, seen: list[Event], progress: Progress
+    parting: Parting,
+    options: KernelOptions,
+    data: Data,
+    budget: WallBudget,
+    judging: Judging,
+    seen: list[Event],
+    progress: Progress,
 ) -> PartsExploration:
+    is_alone = options.target.kind == "cuda" and (options.is_repeatable or not toolchain_available())
     with ExitStack() as stack:
         executor = stack.enter_context(cluster_executor(options.cluster)) if options.cluster is not None else None
         variants = parting.variants
@@ -172,7 +200,7 @@ def _explored(
             Options(
                 strategy=strategy_named(options.strategy or "refine", options.seed),
                 order=options.decision_order,
-                budget_s=budget.search_s(options.target.kind),
+                budget_s=budget.left_s if is_alone else budget.search_s(options.target.kind),
                 nodes=options.nodes,
             ),
             fixed={parts: variant.fixed for parts, variant in variants.items()},
@@ -183,6 +211,7 @@ def _explored(
             events=_events(options.journal, seen),
             progress=lambda live: progress(live_text(live)),
             executor=executor,
+            more=None if is_alone or options.is_measured else judging.more,
         )
 
 
@@ -257,8 +286,11 @@ def _outcome(
         return gave_up(case, without.why, stopwatch)
     if len(implementations) < len(program.stages):
         return _unfinished(case, program, found, searched, options, stopwatch)
-    if found.reason == INTERRUPTION and options.target.kind == "cuda":
-        results = Checked("unchecked", 0, "interrupted before the check of the results; --replay of this line checks it")
+    if options.target.kind == "cuda":
+        left = Checked("unchecked", 0, "interrupted before the check of the results; --replay of this line checks it")
+        stages, results = parts.judging.final(parts.number, stages, left if found.reason == INTERRUPTION else None)
+        found = replace(found, stages=stages)
+        implementations = tuple(s.best for s in stages if s.best is not None)
     else:
         limit_s = min(budget.check_s, _INTERRUPTED_S) if found.reason == INTERRUPTION else budget.check_s
         results = checked(program, function, implementations, data, options, progress, limit_s)

@@ -41,7 +41,7 @@ Function: TypeAlias = TensorKernel | TensorFunction | InParts
 SEARCHED_S = 60.0
 """Wall seconds of a search, when nobody says."""
 PROVED_S = 30.0
-"""Wall seconds that the proof of a result for CUDA may take, even where the search has left it less."""
+"""CPU seconds of the proof of a result for CUDA where no wall seconds end it, and of one of the usual effort."""
 KEPT_BYTES = 1 << 16
 """Most bytes of a row that kernels for GPUs keep between two uses, so that they read it once."""
 _MOST_POINTS = 1 << 60
@@ -59,7 +59,8 @@ class KernelOptions:
     """Sizes that are arguments of the kernels, and what their values are multiples of."""
     threads: int = 1
     budget_s: float | None = None
-    proof_budget_s: float = PROVED_S
+    proof_budget_s: float | None = None
+    """CPU seconds that the proof may take beyond the budget; None: it has what the budget leaves."""
     seed: int = 0
     strategy: StrategyName | None = None
     """None: refine."""
@@ -110,6 +111,11 @@ class KernelOptions:
     @property
     def wall_budget_s(self) -> float:
         return SEARCHED_S if self.budget_s is None else self.budget_s
+
+    @property
+    def is_repeatable(self) -> bool:
+        """No wall seconds end the check and the proof, which belong to no budget: the search ends by its candidates."""
+        return self.budget_s is None and (self.nodes is not None or self.replayed is not None)
 
     @property
     def is_measured(self) -> bool:

@@ -13,7 +13,7 @@ from warploom.ptx import Program as PtxProgram
 from warploom.ptx import lower, parse
 from warploom.schedule.backbone import ROWS, Backbone, Operator, Program, Role, evaluate_terms, reduced
 from warploom.schedule.cuda import CudaKernel, Options, cuda_kernel, ptx_of
-from warploom.schedule.nest import Combine, Compute, Kind, Load, Nest, Ref, Store, statements
+from warploom.schedule.nest import Combine, Compute, Kind, Load, Nest, Ref, Store, launch_digits, statements
 from warploom.schedule.search import Implementation
 from warploom.schedule.targets import Target
 from warploom.solve.space import Candidate
@@ -22,7 +22,8 @@ from warploom.synth.compiled import ArrayArgument, Axes, CompiledProof, ScalarAr
 from warploom.terms import algebra_for
 from warploom.tools.command.lines import Line
 from warploom.tools.command.messages import one_line
-from warploom.tools.explore.budget import CpuBudget, OutOfTimeError
+from warploom.tools.command.outcome import Progress, nothing_said
+from warploom.tools.explore.budget import CpuBudget, Limit, OutOfTimeError
 from warploom.tools.explore.code import arch_of
 from warploom.tools.explore.every_block import prove_blocks
 from warploom.tools.explore.every_length import prove_lengths
@@ -43,6 +44,8 @@ _STEPS_OF_CLASS = 4
 """The same, for each part of the launches of every size."""
 _AT_SIZE_ASKED = 0.75
 """Share of the time after which the size asked for is given up, so that a small one can be proved in the rest."""
+LATE = "budget: the proof did not end within it"
+MORE_TIME = "a longer --budget, or some --proof-budget beside it, gives it more"
 _ROUNDS_RUN = 7
 """Rounds of a long loop that are run, where those that run alike are left out."""
 _OF_MAXIMA = 4
@@ -80,6 +83,7 @@ class Proof:
     """Proved for every value of the size that is known at run time."""
     small: Program | None = None
     """The program that was proved, where it is at other sizes than those asked for."""
+    is_interrupted: bool = False
 
     @property
     def line(self) -> Line:
@@ -97,15 +101,17 @@ def proof_of(
     implementations: Sequence[Implementation[Candidate]],
     target: Target,
     effort: float = 1.0,
-    limit_s: float = inf,
+    limit: Limit | None = None,
+    progress: Progress = nothing_said,
 ) -> Proof:
     """The proof at the size asked for, else at a small one with the reason why not there. UserError: TOOL_MISSING.
 
-    effort: how much larger than usual a block may be that is proved at the size asked for. limit_s: the CPU seconds of all that,
-    which the caller holds; a part of it is kept for the small size.
+    effort: how much larger than usual a block may be that is proved at the size asked for. limit: the time of all that, which the
+    caller holds; a part of it is kept for the small size. None: none.
     """
+    clock = _Clock(CpuBudget(inf) if limit is None else limit, progress)
     with without_collection():
-        found = _proof_of(function, sizes, program, implementations, target, effort, _Clock(limit_s))
+        found = _proof_of(function, sizes, program, implementations, target, effort, clock)
     if not isinstance(function, InParts) or found.verdict != "proved":
         return found
     if why := function.unlike(sizes, program) or function.unlike(found.sizes, found.small or program):
@@ -116,16 +122,24 @@ def proof_of(
 class _Clock:
     """The time that is left."""
 
-    def __init__(self, limit_s: float) -> None:
-        self._budget = CpuBudget(limit_s)
+    def __init__(self, limit: Limit, progress: Progress) -> None:
+        self._limit, self._progress = limit, progress
 
-    def followed(self, prove: Callable[[], Proof]) -> Proof:
+    def tell(self, at: str) -> None:
+        """At which sizes is proved now, and for how long at most."""
+        left_s = self._limit.left_s
+        self._progress(f"proving the kernels {at}" + ("" if left_s == inf else f", for at most {max(0.0, left_s):.0f} s"))
+
+    def followed(self, prove: Callable[[], Proof], at: str = "at the size asked for") -> Proof:
         """The proof at the size asked for, or of its class, given up in time for a small one."""
+        self.tell(at)
         try:
-            with CpuBudget(_AT_SIZE_ASKED * self._budget.left_s).watched():
+            with self._limit.part(_AT_SIZE_ASKED).watched():
                 return _followed(prove)
         except OutOfTimeError:
-            return Proof("unchecked", reason="budget: the proof did not end within it; a longer --proof-budget lets it go on")
+            if self._limit.left_s <= 0:  # that of the whole proof
+                raise
+            return Proof("unchecked", reason=f"{LATE}; {MORE_TIME}")
         except MemoryError:
             return Proof("unchecked", reason="the proof needs more memory than there is")
 
@@ -145,7 +159,9 @@ def _proof_of(
     if names:
         axes = [parallel_threads(stage, i.nest) for stage, i in zip(program.stages, implementations, strict=True)]
         most = int(_STEPS_OF_CLASS * MOST_OF_BLOCK * max(1.0, effort))
-        every = clock.followed(lambda: prove_kernels(program.stages, kernels, sizes, most, axes, every=True))
+        every = clock.followed(
+            lambda: prove_kernels(program.stages, kernels, sizes, most, axes, every=True), f"for every {names}"
+        )
         if every.verdict == "proved":
             return replace(every, is_of_class=True, seconds=time.process_time() - started)
         one = _of_one_size(function, sizes, program, implementations, kernels, target, effort, clock)
@@ -177,6 +193,7 @@ def _of_one_size(
             told = f"a block does about {least} operations before its rounds repeat: too many to prove in time"
             found = Proof("unchecked", reason=told)
     if found.verdict == "unchecked":
+        clock.tell("at a small size")
         small = _followed(lambda: _at_small_sizes(function, sizes, program, implementations, target))
         is_less = small.verdict == "proved" and dict(small.sizes) != dict(sizes)
         both = f"{small.reason}; at the size asked for: {found.reason}"
@@ -185,15 +202,19 @@ def _of_one_size(
 
 
 def parallel_threads(stage: Backbone, nest: Nest) -> Axes:
-    """Along which axes of a block the threads that compute have parts of no sum, and so may compute alike."""
+    """Along which axes of a block the threads that compute have parts of no sum, and so may compute alike. Not along axes that
+    count several indices."""
     summed = {stage.axes[a].name.rpartition(".")[2] for a in reduced(stage)}
-    mapped: list[set[str]] = [set(), set(), set()]
+    mapped: dict[int, set[str]] = {}
     for statement, around in statements(nest.body):
         if isinstance(statement, Compute | Combine) and statement.operator is not Operator.MOVE:
             for loop in around:
                 if loop.kind is Kind.THREAD and loop.hardware is not None:
-                    mapped[loop.hardware].add(loop.name.rstrip("0123456789"))
-    x, y, z = (summed.isdisjoint(names) for names in mapped)
+                    mapped.setdefault(loop.hardware, set()).add(loop.name.rstrip("0123456789"))
+    x, y, z = (
+        len(digits) < 2 and all(summed.isdisjoint(mapped.get(dimension, ())) for dimension, _ in digits)
+        for digits in launch_digits(nest)
+    )
     return x, y, z
 
 
@@ -202,6 +223,7 @@ def least_work(nest: Nest, axes: Axes) -> int:
     repeats, unless a minimum goes on from round to round; of threads that compute alike one. Words that are loaded or stored are
     of each thread. Rounds in which a maximum goes on count as several."""
     computed = moved = 0
+    apart = _apart(nest, axes)
     whole, rescaled = _rounds_with(Operator.MIN, nest), _rounds_with(Operator.MAX, nest)
     for statement, around in statements(nest.body):
         is_moved = isinstance(statement, Load | Store)
@@ -211,9 +233,9 @@ def least_work(nest: Nest, axes: Axes) -> int:
                 most = loop.size if loop.number in whole else _ROUNDS_RUN * (_OF_MAXIMA if loop.number in rescaled else 1)
                 times, is_outermost = times * min(loop.size, most), False
             elif loop.kind is Kind.THREAD:
-                is_alike = not is_moved and loop.hardware is not None and axes[loop.hardware]
+                most = loop.size if is_moved or loop.hardware is None else min(loop.size, apart.get(loop.hardware, 1))
                 is_counted = loop.digit is None and loop.hardware in seen
-                times *= 1 if is_alike or is_counted else loop.size
+                times *= 1 if is_counted else most
                 seen.add(loop.hardware)
             elif loop.kind is not Kind.BLOCK:
                 times *= loop.size
@@ -222,6 +244,15 @@ def least_work(nest: Nest, axes: Axes) -> int:
         elif isinstance(statement, Compute | Combine) and statement.operator is not Operator.MOVE:
             computed += times * (1 if statement.operator in _QUICK else _SLOWER)
     return computed + moved // _OF_WORDS
+
+
+def _apart(nest: Nest, axes: Axes) -> dict[int, int]:
+    """Threads along each hardware dimension that compute each for itself."""
+    found: dict[int, int] = {}
+    for is_alike, digits in zip(axes, launch_digits(nest), strict=True):
+        for dimension, size in () if is_alike else digits:
+            found[dimension] = found.get(dimension, 1) * size
+    return found
 
 
 def _rounds_with(operator: Operator, nest: Nest) -> set[int]:

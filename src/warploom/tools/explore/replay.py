@@ -13,7 +13,8 @@ from warploom.schedule.choices import kernel_space
 from warploom.schedule.search import KernelModel, Timed, Unfit, replay
 from warploom.tools.command.outcome import Outcome, Progress
 from warploom.tools.command.usage import Stopwatch
-from warploom.tools.explore.check import Checked, checked
+from warploom.tools.explore.budget import WallBudget
+from warploom.tools.explore.check import LONGEST_S, Checked, checked
 from warploom.tools.explore.data import Data, reference_data
 from warploom.tools.explore.evaluators import evaluators, programs
 from warploom.tools.explore.one_pass import NO, ONLINE
@@ -34,6 +35,7 @@ def replay_file(
     UserError (REPLAY) for a line of another kernel, and for one of other sizes or another target unless these are asked for by
     name; as `replay` where the decisions do not hold here.
     """
+    budget = None if options.budget_s is None else WallBudget(options.budget_s)
     recorded = read_decisions(file)
     taken = options.taken_before(recorded.decisions)
     asked = replace(options, fixed=taken or _TWO_PASSES)
@@ -70,7 +72,8 @@ def replay_file(
     if has_failed and is_cpu:
         found = Checked("unchecked", 0, "what fails while it is timed, in a process of its own, is not run in this one")
     else:
-        found = checked(program, function, implementations, data, options, progress)
+        limit_s = LONGEST_S if budget is None else budget.check_s
+        found = checked(program, function, implementations, data, options, progress, limit_s)
     explored = Explored(program, implementations, spaces, taken=parts, whole=whole_of(function, program, options))
     time_ms = sum(t.time_ms for t in times) if len(times) == len(implementations) else None
     timer = programs(options, data)(program) if len(implementations) > 1 and not has_failed else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
@@ -10,7 +11,18 @@ from typing import cast
 from warploom.core import Diagnostic, Status, UserError
 from warploom.machines import compiled_architecture
 from warploom.schedule.sketches import FamilyModel, TunableSketch, Tuned, Tuning, text_of
-from warploom.solve import Budget, Incumbent, OrderName, Outcome, Strategy, declared_order, order_named, ordered, run_order
+from warploom.solve import (
+    BUDGET_SPENT,
+    Budget,
+    Incumbent,
+    OrderName,
+    Outcome,
+    Strategy,
+    declared_order,
+    order_named,
+    ordered,
+    run_order,
+)
 from warploom.solve import Progress as SearchProgress
 from warploom.synth import without_collection
 from warploom.tools.command.files import write_text
@@ -20,8 +32,9 @@ from warploom.tools.command.outcome import Outcome as CommandOutcome
 from warploom.tools.command.outcome import Progress
 from warploom.tools.command.usage import Stopwatch
 from warploom.tools.explore.advice import without_implementation
+from warploom.tools.explore.budget import WallSpentError, within
 from warploom.tools.explore.recorded import Asked, differences, read_decisions, refused
-from warploom.tools.synth.best import decisions_of, time_fields
+from warploom.tools.synth.best import decisions_of, others_field, reason_text, time_fields
 from warploom.tools.synth.forms import Suffix, form_text
 from warploom.tools.synth.printed import compiled_fields, print_checked
 from warploom.tools.synth.report import hole_texts
@@ -61,18 +74,25 @@ def explore_sketch(
     """The fastest kernel of the family at these sizes, or the one replayed: modelled, or measured where there is a device."""
     if options.replayed is not None:
         return _replay(case, family, options, options.replayed, stopwatch, progress)
-    model = _model(family, options, options.fixed, progress)
     if options.only_choices:
-        return _choices(case, model, stopwatch)
+        return _choices(case, _model(family, options, options.fixed, progress), stopwatch)
 
     def tell(told: SearchProgress) -> None:
         statistics = told.statistics
         progress(f"{statistics.nodes} nodes, {statistics.bounded} pruned, {model.completed} kernels completed")
 
-    incumbent = Incumbent(model, strategy=_strategy(model, options.order), budget=Budget(options.nodes), progress=tell)
-    with without_collection():
+    # The proof of a kernel is a step of the search, and may be a long one.
+    ending = nullcontext() if options.budget_s is None else within(options.budget_s, WallSpentError)
+    with without_collection(), ending:
+        model = _model(family, options, options.fixed, progress)
+        incumbent = Incumbent(model, strategy=_strategy(model, options.order), budget=Budget(options.nodes), progress=tell)
         found = run_order(incumbent, order_named(options.strategy or "depth-first", options.seed))
-    return _told(_line(case, model, found, stopwatch, _searched(model, found)), model, found, options)
+    line = _line(case, model, found, stopwatch, _searched(model, found))
+    if not found.answers:
+        return _told(line, model, found, options)
+    others, tuned = list(model.others(found.answers[0][1].setting)), found.answers[0][1]
+    told = _told(line | others_field(others), model, found, options)
+    return replace(told, details=(*told.details, *reason_text(tuned, model.device.name, others).splitlines()))
 
 
 def _model(family: TunableSketch, options: SketchOptions, fixed: Sequence[tuple[str, str]], progress: Progress) -> FamilyModel:
@@ -202,8 +222,8 @@ def _line(case: str, model: FamilyModel, found: Outcome[Tuned], stopwatch: Stopw
     tuned = found.answers[0][1]
     report = tuned.report
     line = plain_line(case, "solved", stopwatch.read(), verdict=report.verdict or "unchecked")
-    if found.reason:
-        line["ended"] = found.reason
+    if ended := found.reason or report.reason * report.reason.startswith(BUDGET_SPENT):
+        line["ended"] = ended
     if report.domain:
         line["domain"] = report.domain
     if report.cases is not None:

@@ -9,11 +9,10 @@ from warploom.core import Diagnostic, Span, UserError, require_file
 from warploom.kernels import NAMES, find, is_example
 from warploom.kernels.tensors import TENSOR_KERNELS, TensorKernel
 from warploom.kernels.tunables import is_tunable, tunable_sketch
-from warploom.schedule.frontend import TensorFunction, TensorHolder, collecting_broken, load_tensors
+from warploom.schedule.frontend import TensorFunction, run_file
 from warploom.schedule.recurrences import RunningHolder
 from warploom.schedule.sketches import TunableSketch
-from warploom.sketch import load_variables
-from warploom.tools.synth.best import families_of
+from warploom.tools.synth.best import families_among
 
 Explored: TypeAlias = TensorKernel | TensorFunction | TunableSketch | RunningHolder
 
@@ -39,38 +38,26 @@ def explored(text: str) -> Explored:
 def _of_file(path: str, name: str | None) -> Explored:
     """Sketches and families are looked for first; a file without any is one of tensor functions."""
     require_file(path)
-    families = families_of(path)
+    file = run_file(path)
+    families = families_among(file.variables)
     if name is not None and name in families:
         return families[name]
-    if name is None and len(families) == 1 and not _has_tensors(path):
+    if name is None and len(families) == 1 and not file.has_tensors:
         return next(iter(families.values()))
-    running = {v: f for v, f in _variables(path).items() if isinstance(f, RunningHolder)}
+    running = {v: f for v, f in file.variables.items() if isinstance(f, RunningHolder)}
     asked = next((f for v, f in running.items() if name in (v, f.name)), None)
     if asked is not None:
         return asked
-    if running and not _has_tensors(path):
+    if running and not file.has_tensors:
         names = list(dict.fromkeys(f.name for f in running.values()))
         if name is None and len(names) == 1:
             return next(iter(running.values()))
         known, code = ", ".join(names), "SEVERAL_KERNELS" if name is None else "UNKNOWN_TENSOR"
         message = f"expected {'one' if name is None else 'a'} function of {path} to explore, got {name or known}"
         raise UserError(Diagnostic(code, message, Span(path, 1, 1, 1, 1), f"Name one of {known}, such as {path}:{names[0]}."))
-    tensors = load_tensors(path, name)
+    tensors = file.tensors(name)
     if name is None and len(tensors) + len(families) > 1:
         known = ", ".join([*families, *(t.name for t in tensors)])
         message = f"expected one function of {path} to explore, got {known}"
         raise UserError(Diagnostic("SEVERAL_KERNELS", message, Span(path, 1, 1, 1, 1), f"Name one: {path}:{tensors[0].name}"))
     return tensors[0]
-
-
-def _variables(path: str) -> dict[str, object]:
-    """Names of the file; none where something in it is wrong, which is told later."""
-    with collecting_broken():
-        try:
-            return load_variables(path)
-        except UserError:
-            return {}
-
-
-def _has_tensors(path: str) -> bool:
-    return any(isinstance(value, TensorFunction | TensorHolder) for value in load_variables(path).values())

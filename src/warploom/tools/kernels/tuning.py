@@ -89,6 +89,8 @@ def search(function: TensorFunction, options: KernelOptions, watch: Stopwatch, p
         kernels = [cuda_kernel(nest, Options(arch=arch_of(options.target))) for nest in explored.nests] if on_gpu else []
         code = {"cuda": pack_cuda(kernels)} if on_gpu else {"stages": [] if explored.plain else pack(explored.nests)}
         ending, why_not = _kept(function, options, line, code)
+        if ending is Ending.FOUND_BEFORE:
+            why_not += f" ({line['note']})" if "note" in line else ""
         sizes = cast("dict[str, int]", line["sizes"])
         if ending in _USED:
             made = _made_for_gpu(function, options, kernels, sizes) if on_gpu else _made(function, options, explored, sizes)

@@ -136,7 +136,7 @@ def _figure(line: Mapping[str, Any]) -> Row:
     elif "field" in line:
         run = Run(_ablation(line["case"], line["configuration"]), line["field"])
     else:
-        run = Run(kernel_case(line["case"]), "exchange_ratio", on_gpu="speedup")
+        run = Run(kernel_case(line["case"], of_paper=True), "exchange_ratio", on_gpu="speedup")
     return Row(
         paper="swizzle-inventor",
         item=line["item"],

@@ -211,10 +211,7 @@ def _proved(
 
 def _replayed(again: Replay) -> tuple[Line, tuple[str, ...]]:
     """Fields and message for a difference that was run: both values, and the numbers at which they differ."""
-    at = ", ".join(f"{element} = {number}" for element, number in again.witness)
-    message = f"  with {at}: " if at else "  "
-    message += f"the spec gives {again.expected}, the kernel {again.found}"
-    return again.fields, (message,)
+    return again.fields, (f"{again.told}the spec gives {again.expected}, the kernel {again.found}",)
 
 
 def not_shown(proof: CompiledProof, again: Replay) -> tuple[Status, CompiledProof]:

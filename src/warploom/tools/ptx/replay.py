@@ -49,12 +49,23 @@ class Replay:
     found: object = None
     """By the kernel."""
     witness: tuple[tuple[str, object], ...] = ()
-    """Numbers of the elements that the two terms name."""
+    """Numbers of the elements that the two terms name, those that decide first."""
+    deciding: int = 0
+    """How many of them decide; the other elements that the terms name have one number."""
 
     @property
     def fields(self) -> Line:
-        """Both values, unless one is not finite, and the numbers at which they differ: for a report."""
-        return {**both_values(self.expected, self.found), "witness": dict(self.witness)}
+        """Both values, unless one is not finite, the numbers at which they differ and the elements that decide: for a report."""
+        deciding = [element for element, _ in self.witness[: self.deciding]]
+        return {**both_values(self.expected, self.found), "witness": dict(self.witness), "deciding": deciding}
+
+    @property
+    def told(self) -> str:
+        """The numbers and both values, as a line for people."""
+        shown = [f"{element} = {number}" for element, number in self.witness[: self.deciding]]
+        if self.deciding < len(self.witness):
+            shown.append(f"{self.witness[self.deciding][1]} in all other elements")
+        return f"  {'with ' + ', '.join(shown) + ': ' if shown else ''}"
 
 
 def both_values(expected: object, found: object) -> Line:
@@ -117,7 +128,7 @@ def _compared(
     one, other = (v.tolist() if len(v) > 1 else v.tolist()[0] for v in (expected, found))
     reason = "" if is_shown else f"on the numbers found, {by} gives {one} and the kernel {other}"
     is_bug = not is_shown and not scalar.is_float and difference.numbers is not None
-    return Replay(is_shown, reason, is_bug, one, other, witness)
+    return Replay(is_shown, reason, is_bug, one, other, witness, min(difference.deciding, len(witness)))
 
 
 def _element(term: Term) -> tuple[str, tuple[int, ...]]:

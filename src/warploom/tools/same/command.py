@@ -140,8 +140,7 @@ def _told(
             status, proof = not_shown(proof, again)
         elif proof.difference is not None:
             fields = again.fields
-            at = ", ".join(f"{element} = {number}" for element, number in again.witness)
-            messages = (f"  with {at}: {one} gives {again.expected}, {other} {again.found}",)
+            messages = (f"{again.told}{one} gives {again.expected}, {other} {again.found}",)
     found = proof_fields(proof)
     if "differing" in found and fields:
         found["differing"] = {**found["differing"], **fields}  # pyright: ignore[reportGeneralTypeIssues]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from warploom.kernels import find, is_example
 from warploom.kernels.tunables import is_tunable, tunable_sketch
 from warploom.machines import compiled_architecture
 from warploom.schedule.sketches import (
-    UNUSUAL_GAIN,
+    ALIKE,
     USUAL_THREADS,
     FamilyModel,
     Modelled,
@@ -29,6 +29,11 @@ from warploom.tools.command.lines import Line
 from warploom.tools.command.outcome import Progress
 from warploom.tools.synth.targets import Target, is_path
 
+HOW_ALIKE = (
+    f"times within {ALIKE:.0%} are alike: of these, blocks of {USUAL_THREADS.start} to {USUAL_THREADS[-1]} threads, then "
+    "the fewest instructions"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Best:
@@ -41,6 +46,15 @@ class Best:
 
 def best_of(case: str, family: TunableSketch, arch: str, budget_s: float | None, progress: Progress) -> Best:
     """The fastest setting by the model, at the family's sizes. UnsupportedError (NO_SETTING) where none was completed."""
+    tuned, model = picked(family, arch, budget_s, progress)
+    others = list(model.others(tuned.setting))
+    arch = model.device.name
+    fields = _fields(tuned, arch, model) | others_field(others)
+    return Best(Target(case, family.build(**tuned.setting)), fields, reason_text(tuned, arch, others))
+
+
+def picked(family: TunableSketch, arch: str, budget_s: float | None, progress: Progress) -> tuple[Tuned, FamilyModel]:
+    """The completed kernel of that setting, and the family as far as it was searched; as `best_of`."""
     device = compiled_architecture(arch)
     model = FamilyModel(family, dict(family.sizes), device, budget_s, fixed={}, progress=progress)
 
@@ -54,10 +68,7 @@ def best_of(case: str, family: TunableSketch, arch: str, budget_s: float | None,
         message = f"expected a setting of the parameters with a kernel, got none: {why}"
         fix = "Give it a longer --budget, or another --arch."
         raise UnsupportedError(Diagnostic("NO_SETTING", message, family.span, fix))
-    tuned = found.answers[0][1]
-    others = list(model.others(tuned.setting))
-    fields = _fields(tuned, device.name, model) | {"others": [_told(other) for other in others]}
-    return Best(Target(case, family.build(**tuned.setting)), fields, _reason(tuned, device.name, others))
+    return found.answers[0][1], model
 
 
 def decisions_of(setting: Setting) -> dict[str, object]:
@@ -86,6 +97,11 @@ def _fields(tuned: Tuned, arch: str, model: FamilyModel) -> Line:
     return {**asked, **time_fields(tuned), "completed": model.completed}
 
 
+def others_field(others: Sequence[Other]) -> Line:
+    """The values that were not chosen, with their times or bounds."""
+    return {"others": [_told(other) for other in others]}
+
+
 def _told(other: Other) -> Line:
     time_is = "at_least_ms" if other.is_bound else "time_ms"
     return {
@@ -96,7 +112,8 @@ def _told(other: Other) -> Line:
     }
 
 
-def _reason(tuned: Tuned, arch: str, others: Sequence[Other]) -> str:
+def reason_text(tuned: Tuned, arch: str, others: Sequence[Other]) -> str:
+    """Why a setting was taken: its time beside those of the other values, and which of the alike is preferred."""
     is_measured = tuned.measured_ms is not None
     chosen = text_of(tuned.setting) or "no parameters are open"
     best = f"  {chosen}: {tuned.ms:.6g} ms {'measured' if is_measured else 'modelled'} on {arch}, {_bound(tuned.modelled)}"
@@ -104,15 +121,14 @@ def _reason(tuned: Tuned, arch: str, others: Sequence[Other]) -> str:
         f"    {text_of({o.parameter: o.value})}: {'at least ' if o.is_bound else ''}{o.ms:.6g} ms, {_bound(o.modelled)}"
         for o in others
     )
-    threads = f"{USUAL_THREADS.start} to {USUAL_THREADS[-1]}"
-    usual = f"    blocks of {threads} threads are taken unless others are {UNUSUAL_GAIN:.0%} faster"
-    return "\n".join([best, *rest, *([usual] if not is_measured and any(o.ms < tuned.ms for o in others) else [])])
+    is_alike = not is_measured and any(o.ms < tuned.ms * (1 + ALIKE) for o in others)
+    return "\n".join([best, *rest, *([f"    {HOW_ALIKE}"] if is_alike else [])])
 
 
 def _bound(modelled: Modelled) -> str:
-    """The unit that binds a kernel; of latency, how long a block waits."""
+    """The unit that binds a kernel, and for how long instructions are issued; of latency, how long a block waits."""
     if modelled.binds != "latency":
-        return f"bound by {modelled.binds}"
+        return f"bound by {modelled.binds}" + (f", issue {modelled.issue_ms:.3g} ms" if modelled.binds != "issue" else "")
     block = modelled.block
     return f"bound by latency: a block waits {block.waited:.0f} of its {block.cycles:.0f} cycles for data"
 
@@ -147,9 +163,13 @@ def family_of(text: str) -> TunableSketch:
 def families_of(path: str) -> dict[str, TunableSketch]:
     """The families and sketches of a file, by the names of their variables and by their own."""
     try:
-        variables = load_variables(path)
+        return families_among(load_variables(path))
     except UserError:
         return {}  # a file of tensor functions reports its own errors
+
+
+def families_among(variables: Mapping[str, object]) -> dict[str, TunableSketch]:
+    """The same of the variables of a file."""
     found: dict[str, TunableSketch] = {}
     for variable, value in variables.items():
         match value:

@@ -50,7 +50,9 @@ def _forms(ctx: click.Context, param: click.Parameter, value: str) -> frozenset[
 @click.option(
     "--best", is_flag=True, help="Choose the sketch's parameters by the cost model, as `explore` does, and complete that one."
 )
-@click.option("--arch", metavar="ARCH", default="sm_90", show_default=True, help="Architecture that --best is for.")
+@click.option(
+    "--arch", "--target", "arch", metavar="ARCH", default="sm_90", show_default=True, help="Architecture that --best is for."
+)
 @click.option("--all", "all_solutions", is_flag=True, help="List every completion of the first space that has one.")
 @click.option("--cuda", type=OUTPUT_FILE, help="Write the CUDA C++ here.")
 @click.option("--html", type=OUTPUT_FILE, help="Write an HTML page that shows how the values move.")

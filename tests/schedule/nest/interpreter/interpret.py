@@ -91,7 +91,9 @@ class _NestRun:
 
     def thread_indices(self, position: tuple[int, ...]) -> dict[int, int]:
         return {
-            loop.number: thread_index(loop, position, self.shape) for loop in loops(self.nest.body) if loop.kind is Kind.THREAD
+            loop.number: thread_index(loop, position, self.shape, self.nest.lanes)
+            for loop in loops(self.nest.body)
+            if loop.kind is Kind.THREAD
         }
 
     def joined(self, node: Combine, threads: list[Thread]) -> dict[int, float | None]:

@@ -47,14 +47,22 @@ class Silent:
         return self.known[loop.number]
 
 
-def thread_index(loop: Loop, position: Sequence[int], shape: Sequence[int]) -> int:
+def thread_index(loop: Loop, position: Sequence[int], shape: Sequence[int], lanes: tuple[int, int] | None) -> int:
     """A thread's index in a thread loop; the loop's size or more where it does not run it."""
     if loop.digit is None:
         assert loop.hardware is not None
         return position[loop.hardware]
     counted = 0
-    for place, size in zip(reversed(position), reversed(shape), strict=True):
-        counted = counted * size + place
+    if lanes is None:
+        for place, size in zip(reversed(position), reversed(shape), strict=True):
+            counted = counted * size + place
+    else:
+        (x, y), (width, height) = position[:2], shape[:2]
+        for place, size in zip(reversed(position[2:]), reversed(shape[2:]), strict=True):
+            counted = counted * size + place
+        counted = counted * (height // lanes[0]) + y // lanes[0]
+        counted = counted * (width // lanes[1]) + x // lanes[1]
+        counted = counted * 32 + y % lanes[0] // 2 * (2 * lanes[1]) + x % lanes[1] * 2 + y % 2
     counted //= loop.digit.step
     return counted if loop.digit.is_last else counted % loop.size
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from warploom.schedule.choices.description.vocabulary import MOST_LOOPS, Vocabulary
+from warploom.schedule.choices.description.warps import add_most_levels, add_warps
 from warploom.solve.space import Counter, EnumChoice
 
 
@@ -31,9 +32,10 @@ def add_limits(words: Vocabulary, mapping: EnumChoice | None, partials: EnumChoi
         threads = space.counter("threads", product=size(words.extent(d)), over={d: thread_dims})
         levels = space.counter("thread_levels", sum=1, over={d: thread_dims})
         space.require("threads of a block", {}, [threads() <= space.constant("max_threads")])
-        space.require("thread levels", {}, [levels() <= space.constant("max_thread_dims")])
-        _threads_of_instructions(words)
-        _sizes_of_threads(words)
+        warps = add_warps(words, mapping, levels) if words.features.warps else None
+        add_most_levels(words, warps, "thread levels", {}, levels())
+        _threads_of_instructions(words, warps)
+        _sizes_of_threads(words, warps)
         space.require(
             "outer thread loops",
             {a: words.static_dims, b: words.static_dims},
@@ -74,7 +76,7 @@ def add_limits(words: Vocabulary, mapping: EnumChoice | None, partials: EnumChoi
         _registers(words, partials)
 
 
-def _sizes_of_threads(words: Vocabulary) -> None:
+def _sizes_of_threads(words: Vocabulary, warps: EnumChoice | None) -> None:
     """Implied: thread loops of different sizes are different levels, whichever instructions they belong to."""
     space, kind, size = words.space, words.kind, words.size
     d, e, n = space.objects("d e n")
@@ -92,7 +94,7 @@ def _sizes_of_threads(words: Vocabulary) -> None:
     product = space.counter("threads_of_sizes", product=value(n), over={n: words.thread_sizes}, when=[occurs(n).is_("YES")])
     space.require("threads of all sizes", {}, [product() <= space.constant("max_threads")])
     count = space.counter("levels_of_sizes", sum=1, over={n: words.thread_sizes}, when=[occurs(n).is_("YES")])
-    space.require("thread levels of all sizes", {}, [count() <= space.constant("max_thread_dims")])
+    add_most_levels(words, warps, "thread levels of all sizes", {}, count())
 
 
 def _bytes_if_staged(words: Vocabulary) -> None:
@@ -129,7 +131,7 @@ def _bytes_if_staged(words: Vocabulary) -> None:
     )
 
 
-def _threads_of_instructions(words: Vocabulary) -> None:
+def _threads_of_instructions(words: Vocabulary, warps: EnumChoice | None) -> None:
     """Implied: the thread loops of one instruction are nested, so that each is a level of its own. Whether a loop represents its
     level is known late, as long as loops of lower numbers may be mapped to it; this is seen at once."""
     space, kind, size = words.space, words.kind, words.size
@@ -145,7 +147,7 @@ def _threads_of_instructions(words: Vocabulary) -> None:
     levels = space.counter(
         "thread_levels_of", of={i: words.instructions}, sum=1, over={d: words.own(i)}, when=[kind(d).is_("THREAD")]
     )
-    space.require("thread levels of an instruction", {i: words.instructions}, [levels(i) <= space.constant("max_thread_dims")])
+    add_most_levels(words, warps, "thread levels of an instruction", {i: words.instructions}, levels(i))
 
 
 def _registers_of_operands(words: Vocabulary, kinds: tuple[str, ...]) -> None:

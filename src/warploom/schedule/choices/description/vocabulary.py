@@ -22,6 +22,9 @@ AHEAD = ("0", "2", "8", "AROUND", "NEXT")
 rows are read for the last time."""
 DIRECTIONS = ("FORWARD", "BACKWARD")
 HALVES = ("NO", "YES")
+WARP_SHAPES = {"2x16": (2, 16), "4x8": (4, 8), "8x4": (8, 4)}
+"""Threads of a warp along an outer and along an inner level."""
+WARPS = ("PLAIN", "GRID", *WARP_SHAPES)
 MOST_LOOPS = 16
 """Most loops of one instruction, and pairs of one temporary."""
 VECTOR_SIZES = 3

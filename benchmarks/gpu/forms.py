@@ -1,0 +1,55 @@
+"""Kernels of the library as these programs run them, compiled for an architecture.
+
+What measures a kernel and what compiles it elsewhere (`inputs.py`) both take it from here, so that they ask for the same text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from warploom.gpu import Compiled, CudaSource, compile_cuda, cuda_source
+from warploom.ir import Kernel
+from warploom.kernels import complete_example, find
+from warploom.synth import Report
+
+DRY_ARCH = "sm_90"
+"""The architecture of `--dry-run`, which needs no GPU."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """A kernel, perhaps with holes, its CUDA with these filled, and its machine code."""
+
+    kernel: Kernel
+    source: CudaSource
+    compiled: Compiled
+
+
+@cache
+def _report(case: str, space: int | None) -> Report:
+    return complete_example(find(case), **({} if space is None else {"space": space}))
+
+
+def completed(case: str, arch: str) -> Form:
+    """The best completion. UserError: those of `compile_cuda`."""
+    return _filled(_report(case, None), case, arch)
+
+
+def least(case: str, arch: str) -> Form | None:
+    """The completion of the smallest space; None where there is none. UserError: those of `compile_cuda`."""
+    report = _report(case, 1)
+    return _filled(report, case, arch) if report.completions else None
+
+
+def shared(case: str, arch: str) -> Form:
+    """The baseline through shared memory. UserError: those of `compile_cuda`."""
+    kernel = find(case).baseline.kernel
+    source = cuda_source(kernel, {})
+    return Form(kernel, source, compile_cuda(source.text, arch))
+
+
+def _filled(report: Report, case: str, arch: str) -> Form:
+    kernel = find(case).sketch.kernel
+    source = cuda_source(kernel, report.completions[0].holes)
+    return Form(kernel, source, compile_cuda(source.text, arch))

@@ -1,0 +1,101 @@
+"""Habits of kernels that sum along the rows of what they store (softmax, norms): the threads of a row share it out in the same
+way wherever it is loaded, summed or stored, so that it stays in their registers.
+
+Threads lie along the axis along which memory is read. Where that is the row, a block has several short ones, or a thread several
+long ones, of which it loads once what belongs to a column. Where it is another axis (columns are summed and stored), a block has
+as many columns as a warp has lanes, and its other threads share out the sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from warploom.schedule.backbone import Operator
+from warploom.schedule.choices.objects import Habit, Objects, mapped_alike, power_above
+
+SHARES_OF_ROWS = ((256, 4), (64, 1))
+"""Threads of a row, rows of a thread."""
+_NEXT = 32
+"""Threads along results that lie next to each other, where these are not summed."""
+
+
+class Rows:
+    """Habits of one way to begin; none where nothing that is summed over is stored."""
+
+    def __init__(self, objects: Objects, threads: int, rows: int) -> None:
+        self.objects = objects
+        self.loop = {x.statement: x for x in objects.loops}
+        self.levels = objects.levels
+        self.summed = {x.axis for x in objects.loops if x.is_reduction}
+        self.own = [o for o in objects.operations if o.temporary is None]
+        stores = [o for o in self.own if o.operator is Operator.STORE]
+        self.stored = {self.loop[s].axis for o in stores for s in o.loops}
+        accesses = [objects.backbone.instructions[o.instruction].access for o in stores]
+        self.fastest = next((a for a in self.stored if any(objects.stride(x, a) == 1 for x in accesses)), None)
+        self.threads = threads
+        """Threads of a block, or of one row."""
+        self.rows = rows
+        """Rows of one thread, which loads once what belongs to a column."""
+        self.lanes = dict.fromkeys(range(len(objects.backbone.axes)), 1)
+        if self.fastest is not None and self.fastest in self.summed:
+            self.lanes[self.fastest] = objects.lanes(self.fastest)
+        self.shared_out = self._shared_out()
+
+    def _shared_out(self) -> dict[int, int]:
+        """By axis, threads that share it out: one of the summed ones that are stored, and the fastest or one of whole rows."""
+        summed = self.summed & self.stored
+        if not summed or self.fastest is None:
+            return {}
+        sizes = self.objects.backbone.axes
+        along = max(summed, key=lambda a: (a == self.fastest, sizes[a].size))
+        if along != self.fastest:
+            return {self.fastest: _NEXT, along: self.threads // 8} if self.levels[self.fastest] > 2 else {}
+        count = min(self.threads, power_above(-(-sizes[along].size // self.lanes[along])))
+        row = next((a for a in sorted(self.stored - self.summed, reverse=True) if self.levels[a] > 2), None)
+        rest = self.threads // count
+        return {along: count} if rest < 2 or row is None else {along: count, row: rest}
+
+    def habits(self) -> Iterator[Habit]:
+        if not self.shared_out:
+            return
+        yield from self._sizes()
+        of_extent: dict[int, list[int]] = {}
+        for operation in self.own:
+            access = self.objects.backbone.instructions[operation.instruction].access
+            threads: dict[int, int] = {}
+            for statement in operation.loops:
+                kind = self._kind(statement, is_access=access is not None)
+                yield "dim_kind", (statement,), kind
+                if kind == "THREAD":
+                    of_extent.setdefault(self.loop[statement].extent, []).append(statement)
+                    threads[self.loop[statement].axis] = statement
+            inner, outer = (threads.get(axis) for axis in (*self.shared_out, -1)[:2])
+            if inner is not None and outer is not None:
+                yield "thread_mapping", (outer, inner), "MAPPED_OUT"
+        for statements in of_extent.values():
+            yield from mapped_alike(statements)
+
+    def _kind(self, statement: int, *, is_access: bool) -> str:
+        loop = self.loop[statement]
+        if loop.level == 0:
+            return "UNROLL" if loop.axis in self.summed else "BLOCK"
+        if loop.axis in self.shared_out and loop.level == self._threads_at(loop.axis):
+            return "THREAD"
+        return "VECTOR" if is_access and loop.is_innermost and self.lanes[loop.axis] > 1 else "UNROLL"
+
+    def _threads_at(self, axis: int) -> int:
+        return max(1, self.levels[axis] - 2)
+
+    def _sizes(self) -> Iterator[Habit]:
+        for number, extent in enumerate(self.objects.backbone.extents):
+            if not extent.level:
+                continue
+            is_last = extent.level == self.levels[extent.axis] - 1
+            if extent.axis in self.shared_out and extent.level == self._threads_at(extent.axis):
+                yield "size", (number,), str(self.shared_out[extent.axis])
+            elif (
+                is_last and extent.axis not in self.summed and extent.axis != self.fastest and extent.axis not in self.shared_out
+            ):
+                yield "size", (number,), str(self.rows)
+            else:
+                yield "size", (number,), str(self.lanes[extent.axis] if is_last else 1)

@@ -18,11 +18,11 @@ from forms import DRY_ARCH, completed
 
 from warploom.core import UserError
 from warploom.gpu import device_arch, device_available, grid_of, run_kernel
-from warploom.kernels import NAMES, RUN_NAMES, find
+from warploom.kernels import MORE_NAMES, NAMES, find
 from warploom.ptx import launch
 from warploom.tools.bench.kernels import COUNT_SIZES
 
-CASES = (*NAMES, *RUN_NAMES)
+CASES = (*NAMES, *MORE_NAMES)
 SMALL = {name: max(2, size // 4) for name, size in COUNT_SIZES.items()}
 """Run-time sizes, with a few blocks each."""
 

@@ -11,7 +11,9 @@ from functools import cache
 from warploom.gpu import Compiled, CudaSource, compile_cuda, cuda_source
 from warploom.ir import Kernel
 from warploom.kernels import complete_example, find
+from warploom.kernels.tunables import is_tunable, tunable_sketch
 from warploom.synth import Report
+from warploom.tools.synth.best import picked
 
 DRY_ARCH = "sm_90"
 """The architecture of `--dry-run`, which needs no GPU."""
@@ -34,6 +36,19 @@ def _report(case: str, space: int | None) -> Report:
 def completed(case: str, arch: str) -> Form:
     """The best completion. UserError: those of `compile_cuda`."""
     return _filled(_report(case, None), case, arch)
+
+
+@cache
+def chosen(case: str, arch: str) -> Form:
+    """The kernel that `synth --best` picks from the family of that name for the architecture; elsewhere the best completion.
+    UserError: those of `compile_cuda`, NO_SETTING."""
+    if not is_tunable(case):
+        return completed(case, arch)
+    family = tunable_sketch(case)
+    tuned, _ = picked(family, arch, None, lambda _: None)
+    kernel = family.build(**tuned.setting).kernel
+    source = cuda_source(kernel, tuned.report.completions[0].holes)
+    return Form(kernel, source, compile_cuda(source.text, arch))
 
 
 def least(case: str, arch: str) -> Form | None:

@@ -1,8 +1,7 @@
 """Finds an example by its name: `conv1d-9`, `aos-store-crc-6-direct`, `ffm-128`, ...
 
 A sketch has the shape of the papers where these print one: their tables are made of it. Other shapes of the same are parameters
-of
-its family (`tunables`), and the one picked there is what `explore` and `synth --best` give.
+of its family (`tunables`), and the one picked there is what `explore` and `synth --best` give.
 """
 
 from __future__ import annotations

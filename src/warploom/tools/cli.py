@@ -86,7 +86,7 @@ _BENCH = {
     ),
     "kernels": Later(
         "warploom.tools.bench.kernels:bench_kernels",
-        "Count, compile and (on a GPU) time every kernel beside its shared-memory baseline.",
+        "Count, compile and (on a GPU) time every kernel beside the papers' shape of it and its shared-memory baseline.",
     ),
     "layout": Later(
         "warploom.tools.bench.layouts:bench_layout",

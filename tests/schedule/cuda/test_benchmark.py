@@ -44,7 +44,7 @@ def test_without_a_device_it_says_so(program: ModuleType, capsys: pytest.Capture
 
 def test_words_that_are_no_case(program: ModuleType) -> None:
     with pytest.raises(SystemExit, match=r"expected a case .*matmul.* or a file of lines, got mat"):
-        list(program.entries(["mat"]))
+        list(program.entries(["mat"], "sm_90"))
 
 
 def test_errors_are_relative(program: ModuleType) -> None:

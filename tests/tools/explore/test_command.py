@@ -314,7 +314,7 @@ def test_the_smallest_budget_gives_a_kernel_of_each_stage() -> None:
 
 
 def test_listed_choices_come_first_and_all_are_decided() -> None:
-    result, line = explored(*AXPY, "--order", "cache", "--nodes", "300")
+    result, line = explored(*AXPY, "--order", "cache", "--nodes", "300", "--search", "mcts")
     assert result.exit_code == 0
     decisions = line["decisions"]
     assert isinstance(decisions, dict)

@@ -165,6 +165,7 @@ def test_bad(body: str, expected: str) -> None:
         ("add.s32 %r1, %r2, 0f3F800000;", "PTX_VALUE: expected a constant of type .s32 in add.s32, found 0f3F800000"),
         ("and.b64 %d1, %d2, 0f3F800000;", "PTX_VALUE: expected a constant of type .b64 in and.b64, found 0f3F800000"),
         ("add.f16 %h1, %h2, 0f3F800000;", "PTX_VALUE: expected a constant of type .f16 in add.f16, found 0f3F800000"),
+        ("add.f16 %h1, %h2, 5;", "PTX_VALUE: expected a constant of type .f16 in add.f16, found 5"),
         ("add.s32 %r1, %r2, %tid.x;", "PTX_OPERANDS: expected a register or a number in add.s32, found %tid.x"),
         ("add.s32 %r1, %r2, !%p1;", "PTX_OPERANDS: expected a register or a number in add.s32, found !%p1"),
         ("add.u64 %d1, %d2, sh;", "PTX_OPERANDS: expected a register or a number in add.u64, found sh"),

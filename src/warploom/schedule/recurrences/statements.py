@@ -63,8 +63,8 @@ def without_loop(body: Sequence[ast.stmt], name: str, index: str) -> tuple[str, 
 
 def _at_zero(node: ast.expr, index: str) -> str:
     class Zero(ast.NodeTransformer):
-        def visit_Name(self, name: ast.Name) -> ast.expr:
-            return ast.Constant(0) if name.id == index else name
+        def visit_Name(self, node: ast.Name) -> ast.expr:
+            return ast.Constant(0) if node.id == index else node
 
     return ast.unparse(Zero().visit(copy.deepcopy(node)))
 

@@ -306,8 +306,6 @@ class Comparison:
                 return numbers[element]
 
             told = self._tells_apart(got, want, kinds, numbers, number_of)
-            if told is None and not (self._gathers is not None and self._gathers.reads):
-                return None
             if told:
                 nodes = sum(1 for root in (got, want) for _ in iterate_post(root))
                 return fewer(numbers, partial(self._still_tell_apart, got, want, kinds), self._may_be_plain, nodes)
@@ -331,11 +329,8 @@ class Comparison:
         return found is not None and _differ(wanted, found, numbers.values(), dtype)
 
     def _still_tell_apart(self, got: Term, want: Term, kinds: Mapping[Term, DType], numbers: dict[Term, int]) -> bool:
-        """Whether these numbers do, of all the elements that are then asked for."""
-        try:
-            return self._tells_apart(got, want, kinds, numbers, numbers.__getitem__) is True
-        except KeyError:
-            return False
+        """Whether these numbers do. An element that has none, since another index reads it, is given 0."""
+        return self._tells_apart(got, want, kinds, numbers, lambda element: numbers.setdefault(element, 0)) is True
 
     def _drawn(self, element: Term, near: list[int], rng: random.Random) -> int:
         """A number that the element may hold."""

@@ -86,7 +86,7 @@ def fewer(
     for plain in PLAIN:
         found, deciding, left = _halved(numbers, plain, tell_apart, [e for e in numbers if may_be_plain(e)], left)
         if len(deciding) < len(numbers):
-            others = (e for e in numbers if e not in deciding)
+            others = (e for e in found if e not in deciding)
             return Telling(tuple((e, found[e]) for e in (*deciding, *others)), len(deciding))
     return Telling(tuple(numbers.items()), len(numbers))
 

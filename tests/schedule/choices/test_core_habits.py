@@ -216,7 +216,7 @@ def test_several_products_copy_every_factor_that_lies_across() -> None:
 
 def test_symmetric_sums_begin_with_half_of_their_tiles_and_once_with_all() -> None:
     """Block by block of rows, of each all columns; both factors are copied before the tiles that use them."""
-    backbone = stage_of(KERNELS["syrk"], {"n": 96, "k": 12})
+    backbone = stage_of(KERNELS["syrk"], {"n": 192, "k": 12})
     space = kernel_space(backbone, CPU)
     ways = core_habits(space.objects, CPU)
     assert [way[0][2] for way in ways] == ["YES", "NO", "YES", "YES", "YES", "YES"]

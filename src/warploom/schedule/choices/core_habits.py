@@ -39,10 +39,8 @@ one by several."""
 _IN_LINE = ((1, 4), (2, 4))
 """Rows and vectors of sums along the lanes: one row at a time streams, but rows that are a power of two apart meet in few sets of
 a cache."""
-
 _ROW_BY_ROW = (2, 8), (2, 4)
 """The same where sums take their rows one after the other, and the last pass takes them together."""
-
 _TILES_OF_BLOCK, _MOST_PADDED = 16, 1.04
 """Tiles below each other in a block of a halved sum, at most, and the rows with padding over the fewest that there can be."""
 _ONE_ROW = ((1, 4), (1, 8), (1, 2))
@@ -60,7 +58,7 @@ def core_habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ..
     is_tiled = bool(tiled_sums(objects.backbone, target.tiles))
     left = 0 if copies_all else target.reserved_registers
     tiles = _IN_TILES if is_tiled else _halved_tiles(objects, target) if copies_all else _tiles(target, left)
-    if objects.sums and all(_Sum(objects, target, o, *tiles[0]).is_along_lanes for o in objects.sums):
+    if all(_Sum(objects, target, o, *tiles[0]).is_along_lanes for o in objects.sums):
         total = _Sum(objects, target, objects.sums[0], *tiles[0])
         tiles = list(_ONE_ROW) if total.passes_again else [*_IN_LINE, *tiles]
     across = _ways(objects, target, tiles, _Sum.across)[: _WAYS // 2]
@@ -118,8 +116,6 @@ def _halved_tiles(objects: Objects, target: Target) -> list[tuple[int, int]]:
 def _panels(objects: Objects, target: Target) -> list[tuple[Habit, ...]]:
     """Ways for products one factor of which lies along the lanes and serves all rows: it is read where it lies if half of the
     second cache holds it, which saves the copy, else in a copy."""
-    if not objects.sums:
-        return []
     total = _Sum(objects, target, objects.sums[0], 1, 1)
     tiles = sorted(_fitting(target, 1, target.max_unroll), key=total.clocks)
     in_place, packed = (_ways(objects, target, tiles, form) for form in (_Sum.in_place, _Sum.packed))

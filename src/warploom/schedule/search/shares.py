@@ -35,7 +35,7 @@ class Turns:
     most seconds, with what the others left. Else each has half of its share in equal parts, half by its bound."""
 
     bounds: Sequence[int]
-    """Of whole spaces, picoseconds."""
+    """Bounds of whole spaces, in picoseconds."""
     options: Options
     """Budgets of all kernels together, but for the seconds."""
     budget_s: float | None

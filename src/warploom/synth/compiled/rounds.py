@@ -28,6 +28,7 @@ from warploom.synth.compiled.faults import FaultError, unsupported
 from warploom.synth.compiled.groups import Order, go_back_to, is_kept, is_under_way, order_of
 from warploom.synth.compiled.memory import History, Stored
 from warploom.synth.compiled.moving import LENGTH, ROUND, CoupledError, SplitError
+from warploom.synth.compiled.names import NAME
 from warploom.synth.compiled.placed import Placed, placed
 from warploom.synth.compiled.renaming import SUM
 from warploom.synth.compiled.threads import Block, Launch
@@ -39,7 +40,7 @@ _MOST_WATCHED = 7
 """Rounds after which nothing is guessed any more."""
 _MOST_FAILURES = 3
 _MOST_RESTARTS = 40
-_SHORT = 16
+_SHORT = 64
 """Rounds of an inner loop that are run, so that short ones are part of a round of the outer loop."""
 _LEAST_STEPS = 3
 """Fewer are not worth it."""
@@ -80,6 +81,8 @@ class _Watch:
     """True if another loop goes around this one."""
     states: list[_State] = field(default_factory=list[_State])
     failures: int = 0
+    keeps_cells: bool = False
+    """True if a general step was dropped in which shared memory held nothing that was computed: a later one has it."""
     refused: int = 0
     """Period of the last general step that was dropped: longer ones come first then."""
     rounds: int = 0
@@ -103,6 +106,8 @@ class _General:
     start: _State
     left: int
     live: frozenset[str]
+    leaves_cells: bool
+    """True if places of shared memory are taken for dead."""
     begun: dict[Term, Term]
     """Values handed on from step to step: symbol and value before the first one."""
     open_before: _OpenAccesses
@@ -191,9 +196,13 @@ class Rounds:
         return general.header
 
     def _drop(self, block: Block, general: _General) -> None:
-        self._watches[general.header].failures += 1
-        self._watches[general.header].refused = general.period
-        self._watches[general.header].states.clear()
+        watch = self._watches[general.header]
+        if general.leaves_cells:
+            watch.keeps_cells = True
+        else:
+            watch.failures += 1
+            watch.refused = general.period
+        watch.states.clear()
         self._forget()
         _restore(block, general.before)
 
@@ -209,16 +218,16 @@ class Rounds:
         if len(states) < (3 if period == 1 else period + 1) or header not in self._live:
             return False
         now, before = states[-1], states[-1 - period]
-        guess = _Guess(self.launch)
+        guess = _Guess(self.launch, keeps_cells=watch.keeps_cells)
         start = guess.state(now, before, self._live[header])
         if start is None:
             return False
         if period == 1:
-            other = _Guess(self.launch).state(before, states[-3], self._live[header])
+            other = _Guess(self.launch, keeps_cells=watch.keeps_cells).state(before, states[-3], self._live[header])
             if other is None or not _grow_alike(start, other):
                 return False
         self._last[ROUND] = _LAST
-        self._general = _General(header, period, now, start, period, self._live[header], guess.begun, _open_accesses(block))
+        self._general = _General(header, period, now, start, period, self._live[header], guess.leaves_cells, guess.begun, _open_accesses(block))
         _restore(block, start)
         return True
 
@@ -301,8 +310,11 @@ def _open_accesses(block: Block) -> _OpenAccesses:
 class _Guess:
     """The general state that two states of a loop suggest."""
 
-    def __init__(self, launch: Launch) -> None:
+    def __init__(self, launch: Launch, *, keeps_cells: bool) -> None:
+        """keeps_cells: also computed data in shared memory, which most loops make anew in each round."""
         self.launch = launch
+        self._keeps_cells = keeps_cells
+        self.leaves_cells = False
         self._general: dict[tuple[Term, Term], Term | None] = {}
         self._sums: dict[tuple[Term, Term], Term] = {}
         self._is_lost = False
@@ -344,6 +356,10 @@ class _Guess:
             found: dict[int, Stored] = {}
             for offset, cell in here.items():
                 old_cell = there[offset]
+                if not self._keeps_cells and cell.value is not old_cell.value and _is_computed(cell.value):
+                    self.leaves_cells = True
+                    found[offset] = Stored(_DEAD, cell.size_bytes, cell.instruction)
+                    continue
                 value = self.value(cell.value, old_cell.value, 8 * cell.size_bytes)
                 if value is None or cell.size_bytes != old_cell.size_bytes:
                     return None
@@ -412,6 +428,7 @@ class _Guess:
     def _term(self, now: Term, before: Term, depth: int) -> Term | None:
         if now is before:
             return now
+        now, before = self.launch.data.expanded(now), self.launch.data.expanded(before)
         if (now.op, len(now.args)) != (before.op, len(before.args)) or depth > _DEEP:
             return None
         if now.op == "atom":
@@ -428,6 +445,13 @@ class _Guess:
             made = now.rebuilt(known) if len(known) == len(now.args) else None
             self._general[key] = made if made is None else self.launch.data.made(made, self.launch.data.kinds[now])
         return self._general[key]
+
+
+def _is_computed(value: Value) -> bool:
+    """Whether it is of floats that were computed, or has them in it."""
+    if isinstance(value, Joined):
+        return any(_is_computed(part) for part, _ in value.parts)
+    return isinstance(value, Term) and (value.op != "atom" or value.data[0] in (SUM, NAME))
 
 
 def _groups(queues: dict[int, Queue], thread: int) -> list[list[Copy]]:
@@ -477,7 +501,9 @@ class _Check:
                 return False
             for offset, cell in cells.items():
                 other = others[offset]
-                if cell.size_bytes != other.size_bytes or not self._is_next(cell.value, other.value, 8 * cell.size_bytes):
+                if cell.size_bytes != other.size_bytes:
+                    return False
+                if cell.value is not _DEAD and not self._is_next(cell.value, other.value, 8 * cell.size_bytes):
                     return False
         return all(self._are_next(_groups(start.copies, thread), _groups(end.copies, thread)) for thread in end.copies)
 
@@ -506,9 +532,10 @@ class _Check:
             return all(self._is_next(v, w, n) for (v, n), (w, _) in zip(start.parts, end.parts, strict=True))
         if not isinstance(start, Term) or not isinstance(end, Term):
             return False
+        end = self.launch.data.expanded(end)
         if is_register and start in self._begun:
             return self.ends.setdefault(start, end) is end
-        return end is advanced(start, 1, self.launch, self._advanced, is_general=True)
+        return end is advanced(self.launch.data.expanded(start), 1, self.launch, self._advanced, is_general=True)
 
 
 class _After:

@@ -10,7 +10,7 @@ from warploom.core import DType
 from warploom.ptx import TYPE_BITS
 from warploom.ptx.syntax import Address, Instruction, Name
 from warploom.synth.compiled.arithmetic import Arithmetic, NotFollowedError, register_kind
-from warploom.synth.compiled.data import ADDRESSES, UNSIGNED, Data, Indexed, Undefined, Value
+from warploom.synth.compiled.data import ADDRESSES, UNSIGNED, Data, Indexed, Joined, Undefined, Value
 from warploom.synth.compiled.faults import Triple
 from warploom.synth.compiled.gathers import NotGatheredError
 from warploom.synth.compiled.memory import LOCAL_BASE, SHARED_BASE, AccessKind, Owner, Region
@@ -169,7 +169,7 @@ class Transfers:
                 commons = [block.alike[name] for name in names if name in block.alike]
                 if len(commons) == len(names):
                     lanes = self._store_common(block, lanes, addresses(block, lanes), commons, size, space, index)
-            for name in names:
+            for name in names if space == "shared" else ():
                 block.name_common(name)
             columns = [reader(block, lanes) for reader in readers]
             for n, (t, address) in enumerate(zip(lanes, addresses(block, lanes), strict=True)):
@@ -445,7 +445,9 @@ class Transfers:
         return slope - (1 << 64) if slope >> 63 else slope
 
     def moved(self, value: Value, step: int, index: int) -> Value:
-        """An element of an input as one that moves by so many bytes from step to step, a multiple of the access and so of it."""
+        """Elements of an input as ones that move by so many bytes from step to step, a multiple of the access and so of each."""
+        if isinstance(value, Joined):
+            return Joined(tuple((self.moved(part, step, index), bits) for part, bits in value.parts))
         if not isinstance(value, Term) or value.op != "atom" or len(value.data[1]) != 1 or value.data[2] != 1:
             raise self.launch.unsupported("expected whole elements of inputs where an address moves with the rounds", index)
         kind = self.launch.data.kinds[value]

@@ -22,8 +22,8 @@ from warploom.synth.compiled.faults import FaultError, Triple, triple, unsupport
 from warploom.synth.compiled.handover import HandedArgument, Handover
 from warploom.synth.compiled.instructions import make_steps
 from warploom.synth.compiled.memory import Memory, Region, Stored
-from warploom.synth.compiled.names import Names
 from warploom.synth.compiled.moving import LENGTH, OF_BLOCK, OF_THREAD, SIZE, Moving
+from warploom.synth.compiled.names import Names
 from warploom.synth.compiled.placed import Places, placed
 from warploom.synth.compiled.placed import Variable as PlacedVariable
 from warploom.synth.compiled.rounds import Repeat, Rounds

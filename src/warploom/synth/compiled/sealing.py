@@ -98,6 +98,8 @@ class Sealed:
     def _kind(self, root: Term) -> _Kind | None:
         """None: something else than a polynomial of elements."""
         known = self._kinds
+        if root in known:
+            return known[root]
         for t in iterate_post(root, known):
             own = [known[a] for a in t.args]
             parts = [k for k in own if k is not None]

@@ -7,7 +7,7 @@ is left to show that the first block stores what it must, and that all blocks to
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -180,24 +180,34 @@ class Blocks:
     ) -> CompiledProof:
         """Compares where rounds were left out: with large polynomials as symbols, and as they are where that shows nothing."""
         kind = _kind_of_totals(run)
-        types = {a.name: a.dtype for a in self.arrays.values()}
-        found = CompiledProof("unchecked", "")
-        for seal in (Sealed(algebra_for(kind), types), None):
-            notes = set[str]()
-            compiled = AsCompiled(kind, notes)
-            given = (lambda term: term) if seal is None else seal
-            sums = {symbol: given(compiled(added)) for symbol, added in totals_wanted.items()}
-            sums |= {symbol: given(added) for r in run.repeats for symbol, added in r.sums.items()}
-            totals = Totals(algebra_for(kind), types, sums, notes)
-            shared = {
-                name: {k: totals.shared(given(compiled(stored[name][k]))) for k in elements[name].tolist() if k in stored[name]}
-                for name in self.outputs
-            }
-            proof = judged(run, self.arguments, self._wanted(shared, notes), lambda term: totals.shared(given(term)))
-            if proof.verdict == "proved":
-                return proof if seal is None else replace(proof, domain=joined_domain([proof.domain, *seal.domain]))
-            found = CompiledProof("unchecked", "", f"with the rounds of its loops left out: {proof.reason}")
-        return found
+        sealed = Sealed(algebra_for(kind), {a.name: a.dtype for a in self.arrays.values()})
+        proof = self._compared(run, elements, stored, totals_wanted, kind, sealed)
+        if proof.verdict == "proved":
+            return replace(proof, domain=joined_domain([proof.domain, *sealed.domain]))
+        proof = self._compared(run, elements, stored, totals_wanted, kind, lambda term: term)
+        if proof.verdict == "proved":
+            return proof
+        return CompiledProof("unchecked", "", f"with the rounds of its loops left out: {proof.reason}")
+
+    def _compared(
+        self,
+        run: SymbolicRun,
+        elements: Mapping[str, NDArray[np.int64]],
+        stored: Mapping[str, Mapping[int, Term]],
+        totals_wanted: Mapping[Term, Term],
+        kind: DType,
+        sealed: Callable[[Term], Term],
+    ) -> CompiledProof:
+        notes = set[str]()
+        compiled = AsCompiled(kind, notes)
+        sums = {symbol: sealed(compiled(added)) for symbol, added in totals_wanted.items()}
+        sums |= {symbol: sealed(added) for r in run.repeats for symbol, added in r.sums.items()}
+        totals = Totals(algebra_for(kind), {a.name: a.dtype for a in self.arrays.values()}, sums, notes)
+        shared = {
+            name: {k: totals.shared(sealed(compiled(stored[name][k]))) for k in elements[name].tolist() if k in stored[name]}
+            for name in self.outputs
+        }
+        return judged(run, self.arguments, self._wanted(shared, notes), lambda term: totals.shared(sealed(term)))
 
     def _grown(self, box: Box) -> dict[str, tuple[int, ...]]:
         """By how much the sizes grow along the axes of the box."""

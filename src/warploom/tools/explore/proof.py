@@ -45,8 +45,8 @@ _AT_SIZE_ASKED = 0.75
 """Share of the time after which the size asked for is given up, so that a small one can be proved in the rest."""
 _ROUNDS_RUN = 7
 """Rounds of a long loop that are run, where those that run alike are left out."""
-_OF_MAXIMA = 4
-"""As many times as long are rounds that rescale sums by a maximum: these terms are compared under the law of powers."""
+_ROUNDS_OF_MAXIMA = 4
+"""The same of loops that keep a maximum: their rounds have many operations, most of which are compared as few symbols."""
 _PREFERRED = 60_000
 """As many are proved in about 6 CPU-seconds."""
 _REPLACED = {operator: (f"{row.c}f", row.approximate) for operator, row in ROWS.items() if row.approximate}
@@ -200,7 +200,7 @@ def parallel_threads(stage: Backbone, nest: Nest) -> Axes:
 def least_work(nest: Nest, axes: Axes) -> int:
     """About how many operations of a block a proof executes: of the outermost sequential loop only so many rounds as show that it
     repeats, unless a minimum goes on from round to round; of threads that compute alike one. Words that are loaded or stored are
-    of each thread. Rounds in which a maximum goes on count as several."""
+    of each thread."""
     computed = moved = 0
     whole, rescaled = _rounds_with(Operator.MIN, nest), _rounds_with(Operator.MAX, nest)
     for statement, around in statements(nest.body):
@@ -208,7 +208,8 @@ def least_work(nest: Nest, axes: Axes) -> int:
         times, is_outermost, seen = 1, True, set[int | None]()
         for loop in around:
             if loop.kind is Kind.LOOP and is_outermost:
-                most = loop.size if loop.number in whole else _ROUNDS_RUN * (_OF_MAXIMA if loop.number in rescaled else 1)
+                most = _ROUNDS_OF_MAXIMA if loop.number in rescaled else _ROUNDS_RUN
+                most = loop.size if loop.number in whole else most
                 times, is_outermost = times * min(loop.size, most), False
             elif loop.kind is Kind.THREAD:
                 is_alike = not is_moved and loop.hardware is not None and axes[loop.hardware]

@@ -118,7 +118,7 @@ class Carried:
     def _rescaled(self, symbol: Term, end: Term) -> AddedRescaled | None:
         kind = self._data.kinds[symbol]
         algebra = algebra_for(kind)
-        laws, sealed = self._laws_of(algebra), self._sealed.setdefault(algebra, Sealed(algebra, {}))
+        laws, sealed = self._laws_of(algebra), self._sealed.setdefault(algebra, Sealed(algebra, {}, self._data.kinds.get))
         end = self._above_least(end)
         for top in [t for t in iterate_post(end) if isinstance(self._changes.get(t), Offered)]:
             before, after = apply("*", symbol, _power(top)), apply("*", end, _power(self._above_least(self._ends[top])))

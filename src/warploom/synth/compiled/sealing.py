@@ -7,11 +7,11 @@ is not written out in each product of the powers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from warploom.core import DType
+from warploom.core import BY_NAME, DType
 from warploom.synth.compiled.renaming import SUM
 from warploom.terms import Algebra, FormTooLargeError, Normaliser, Term, apply, atom, constant, iterate_post, summands
 
@@ -31,9 +31,11 @@ class _Kind:
 
 
 class Sealed:
-    """Symbols under one algebra. types: of the arrays' elements."""
+    """Symbols under one algebra, for polynomials of floats. types: of the arrays' elements; type_of: that of an element, if it is
+    known."""
 
-    def __init__(self, algebra: Algebra, types: Mapping[str, DType]) -> None:
+    def __init__(self, algebra: Algebra, types: Mapping[str, DType], type_of: Callable[[Term], DType | None]) -> None:
+        self._type_of = type_of
         self._algebra, self._normaliser = algebra, Normaliser(algebra, types)
         self._kinds: dict[Term, _Kind | None] = {}
         self._symbols: dict[Term, Term | None] = {}
@@ -72,6 +74,10 @@ class Sealed:
             done[t] = self._polynomials.get(t, t) if is_kept else t.rebuilt(args)
         return done[root]
 
+    def _is_float(self, element: Term) -> bool:
+        kind = None if element.data[0] == SUM else self._type_of(element)
+        return kind is not None and kind.is_float
+
     def _symbol(self, term: Term) -> Term | None:
         kind = self._kind(term)
         if kind is None or kind.operations < _LEAST:
@@ -104,11 +110,17 @@ class Sealed:
             own = [known[a] for a in t.args]
             parts = [k for k in own if k is not None]
             if t.op == "atom":
-                known[t] = None if t.data[0] == SUM else _Kind(0, len(t.data[1]) == 2)
-            elif t.op == "constant" or t.op in _POLYNOMIAL or (t.op.startswith("cast.") and t.args[0].op == "atom"):
+                known[t] = _Kind(0, len(t.data[1]) == 2) if self._is_float(t) else None
+            elif t.op == "constant" or t.op in _POLYNOMIAL or _is_of_narrower(t):
                 is_whole = len(parts) == len(own)
                 does_move = any(k.does_move for k in parts)
                 known[t] = _Kind(min(_LEAST, 1 + sum(k.operations for k in parts)), does_move) if is_whole else None
             else:
                 known[t] = None
         return known[root]
+
+
+def _is_of_narrower(term: Term) -> bool:
+    """Whether it is an element of one type of floats as one of another type."""
+    words = term.op.split(".")
+    return words[0] == "cast" and term.args[0].op == "atom" and all(BY_NAME[name].is_float for name in words[1:])

@@ -160,6 +160,11 @@ class Blocks:
         stored = {name: window.stored.get(name, {}) for name in self.outputs}
         if repeated is not None:
             return self._with_totals(run, elements, stored, window.sums)
+        sealed, notes = self._sealed(f32), set[str]()
+        closed = {name: {k: sealed(term) for k, term in held.items()} for name, held in stored.items()}
+        proof = judged(run, self.arguments, self._wanted(closed, notes), sealed)
+        if proof.verdict == "proved":
+            return replace(proof, domain=joined_domain([proof.domain, *sealed.domain]))
         proof = judged(run, self.arguments, self._wanted(stored, set()))
         if proof.verdict == "refuted" and any(USE in use for use in moves):  # one element may have two names
             return CompiledProof("unchecked", "", f"with arrays whose accesses move in several ways: {proof.reason}")
@@ -171,6 +176,10 @@ class Blocks:
             for name in self.outputs
         }
 
+    def _sealed(self, kind: DType) -> Sealed:
+        types = {a.name: a.dtype for a in self.arguments}
+        return Sealed(algebra_for(kind), types, lambda element: types.get(element.data[0].partition(USE)[0]))
+
     def _with_totals(
         self,
         run: SymbolicRun,
@@ -180,7 +189,7 @@ class Blocks:
     ) -> CompiledProof:
         """Compares where rounds were left out: with large polynomials as symbols, and as they are where that shows nothing."""
         kind = _kind_of_totals(run)
-        sealed = Sealed(algebra_for(kind), {a.name: a.dtype for a in self.arrays.values()})
+        sealed = self._sealed(kind)
         proof = self._compared(run, elements, stored, totals_wanted, kind, sealed)
         if proof.verdict == "proved":
             return replace(proof, domain=joined_domain([proof.domain, *sealed.domain]))

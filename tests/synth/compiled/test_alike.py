@@ -231,6 +231,6 @@ def test_exchanges_that_may_be_common(lanes: list[int], others: list[int], targe
     written: list[str] = []
     nothing: Any = None
     launch: Any = SimpleNamespace(translations=SimpleNamespace(exchanged=lambda values, sources: values))
-    block: Any = SimpleNamespace(count=2, alike={"%f1": [1]}, write_common=lambda name, values: written.append(name))
+    block: Any = SimpleNamespace(count=2, name_common={"%f1": [1]}.get, write_common=lambda name, values: written.append(name))
     found = Exchanges(launch, nothing, nothing)._exchange_common(block, lanes, others, Name("%f1"), target)
     assert (found, written) == (is_common, ["%f2"] if is_common else [])

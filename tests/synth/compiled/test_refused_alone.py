@@ -191,7 +191,7 @@ def test_what_stops_a_run_is_said_with_its_line(monkeypatch: pytest.MonkeyPatch,
         raise error
 
     program = lower(parse(body("\tld.global.u32 %r2, [%rd2];\n\tst.global.u32 [%rd1], %r2;"), "k.ptx"))
-    monkeypatch.setattr(Region, "holds", stop)
+    monkeypatch.setattr(Region, "store", stop)
     with pytest.raises(UnsupportedError, match=told):
         run_symbolically(program, None, WORDS, (1, 1, 1), (4, 1, 1))
 

@@ -178,7 +178,7 @@ def test_values_that_do_not_grow_evenly(now: Value, before: Value) -> None:
     launch = Guessing()
     for term in (X, OTHER, PAIR, WHOLE):
         launch.data.made(term, f32)
-    assert _Guess(launch).value(now, before, 32) is None  # pyright: ignore[reportArgumentType]
+    assert _Guess(launch, keeps_cells=True).value(now, before, 32) is None  # pyright: ignore[reportArgumentType]
 
 
 def test_a_number_is_not_what_follows_an_element() -> None:

@@ -185,6 +185,48 @@ def test_threads_that_shuffle_alike_are_proved_by_those_of_a_row(right: str, wro
     assert (found.verdict == "proved") == (not right), found.reason
 
 
+HELD = """
+extern "C" __global__ void row_sum(const float* x, float* y)
+{
+    __shared__ float held[8];
+    const int row = blockIdx.x * 8 + threadIdx.x;
+    float total = 0.0f;
+    held[threadIdx.x] = 0.0f;
+    #pragma unroll 1
+    for (int k = 0; k < 48; ++k) {
+        __syncthreads();
+        total += 0.5f * held[threadIdx.x];
+        __syncthreads();
+        held[threadIdx.x] = 2.0f * x[row * 48 + k];
+    }
+    __syncthreads();
+    y[row] = total + 0.5f * held[threadIdx.x];
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("", ""),
+        ("0.5f * held[threadIdx.x];\n        __s", "0.5f * held[threadIdx.x ^ 1];\n        __s"),
+        ("= 2.0f * x", "= 3.0f * x"),
+        ("total + 0.5f * held[threadIdx.x]", "total"),
+        ("= 2.0f * x[row * 48 + k]", "= 2.0f * x[row * 48 + (k == 30 ? 29 : k)]"),
+    ],
+    ids=["as it is", "of another thread", "another factor", "the last one left out", "an element twice"],
+)
+def test_rounds_that_hand_on_computed_values_in_shared_memory(right: str, wrong: str) -> None:
+    """Such values are taken for dead at first, and known when the step is tried again."""
+    assert right in HELD
+    text = HELD.replace(right, wrong) if right else HELD
+    stage, kernel = by_hand(row_sum, {"rows": 16, "columns": 48}, text, (2, 1, 1), (8, 1, 1))
+    found = prove_blocks(stage, kernel, compiled_for_proof(stage, kernel), arguments_of(stage, kernel))
+    assert (found.verdict == "proved") == (not right), found.reason
+    if not right:
+        assert found.thread_steps < 8 * 48 * 5
+
+
 BY_TWO_LANES = (
     ("blockIdx.x * 8 + threadIdx.x", "blockIdx.x * 4 + threadIdx.y"),
     (

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from warploom.synth.compiled.data import Comparison, Data, Undefined, Value
 from warploom.synth.compiled.faults import Triple
 from warploom.synth.compiled.memory import Region, Stored
+from warploom.synth.compiled.names import NAME, Names, is_name
 from warploom.synth.compiled.renaming import SUM, rebuilt
 from warploom.terms import Term, atom
 
@@ -71,6 +72,8 @@ class Translations:
     """By thread: which representative it has."""
     moves: dict[str, Triple] = field(default_factory=dict[str, Triple])
     """By array, in elements from thread to thread."""
+    names: Names | None = None
+    """Names for what threads hand to each other; None: nothing gets one."""
     _steps: list[Triple] = field(default_factory=list[Triple])
     _far: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
     """By array and thread: elements between what the representative takes and what the thread does."""
@@ -113,6 +116,8 @@ class Translations:
             type(v) is int or isinstance(v, Undefined) or (isinstance(v, Term) and v.op == "atom" and v.data[2] == 1)
             for v in values
         ):
+            return values if self._are_known_translations(column, values) else None
+        if any(isinstance(v, Term) and is_name(v) for v in values):
             return values if self._are_known_translations(column, values) else None
         self._check_classes(column, values)
         for value in values:
@@ -174,7 +179,7 @@ class Translations:
     def _learn(self, own: Term, column: list[Value]) -> bool:
         """How the array of an element moves with the threads, by the neighbours of the representative of most threads."""
         name = own.data[0]
-        if name == SUM:
+        if name in (SUM, NAME):
             return False
         firsts = (
             (t, v)
@@ -236,6 +241,9 @@ class Translations:
                 name, index, lanes = old.data
                 if not index:
                     return old
+                if name == NAME:
+                    assert self.names is not None
+                    return self.names.for_thread(old, thread, self._steps[thread])
                 if name == SUM:
                     made = atom(SUM, (*index, *self._steps[thread]))
                     self._sums.setdefault(made, (old, thread))

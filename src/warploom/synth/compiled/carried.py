@@ -18,6 +18,7 @@ from typing import TypeAlias
 from warploom.synth.compiled.base_two import LOG2_E
 from warploom.synth.compiled.renaming import SUM
 from warploom.synth.compiled.rescaled import POWERS, Rescaled
+from warploom.synth.compiled.sealing import Sealed
 from warploom.synth.compiled.threads import Launch
 from warploom.terms import Algebra, FormTooLargeError, Term, WrittenOut, algebra_for, apply, iterate_post, parts_of
 
@@ -57,6 +58,7 @@ class Carried:
         self._numbers = {symbol.data[1][0] for symbol in ends}
         self._notes: set[str] = set()
         self._laws: dict[Algebra, Rescaled] = {}
+        self._sealed: dict[Algebra, Sealed] = {}
         self._written = WrittenOut()
         self._is_free: dict[Term, bool] = {}
         self._changes: dict[Term, Change] = {}
@@ -115,17 +117,18 @@ class Carried:
 
     def _rescaled(self, symbol: Term, end: Term) -> AddedRescaled | None:
         kind = self._data.kinds[symbol]
-        laws = self._laws_of(algebra_for(kind))
+        algebra = algebra_for(kind)
+        laws, sealed = self._laws_of(algebra), self._sealed.setdefault(algebra, Sealed(algebra, {}, self._data.kinds.get))
         end = self._above_least(end)
         for top in [t for t in iterate_post(end) if isinstance(self._changes.get(t), Offered)]:
             before, after = apply("*", symbol, _power(top)), apply("*", end, _power(self._above_least(self._ends[top])))
             try:
-                added = laws.joined(apply("-", after, before))
+                added = laws.joined(sealed(apply("-", after, before)))
             except FormTooLargeError:
                 return None
             if self._is_free_of_symbols(added):
                 self._notes.update([POWERS, *laws.roundings()])
-                return AddedRescaled(top, self._written(added))
+                return AddedRescaled(top, sealed.opened(self._written(added)))
         return None
 
     def _above_least(self, term: Term) -> Term:

@@ -108,6 +108,9 @@ class Data:
         """Notes that the domain of a proof must state besides the algebra."""
 
         self._is_zero_dropped = self._are_bits_used = False
+        self.expand: Callable[[Term], Term] | None = None
+        """The term without names for parts of it (`names.py`); None: nothing has names."""
+
         self.decide: Callable[[Comparison], bool | None] | None = None
         """The way of a thread that decides on data (`cases.py`); None: such a decision is not followed."""
 
@@ -140,6 +143,10 @@ class Data:
                 raise OverflowError(kind.name)
         return made
 
+    def expanded(self, term: Term) -> Term:
+        """The term without names for parts of it."""
+        return term if self.expand is None else self.expand(term)
+
     def kind(self, term: Term) -> DType:
         return self.kinds[term]
 
@@ -148,7 +155,7 @@ class Data:
         if isinstance(a, Joined) and isinstance(b, Joined) and len(a.parts) == len(b.parts):
             return all(n == m and self.is_same(x, y) for (x, n), (y, m) in zip(a.parts, b.parts, strict=True))
         if isinstance(a, Term) and isinstance(b, Term):
-            is_one = a is b or self._form(a) == self._form(b)
+            is_one = a is b or self._form(self.expanded(a)) == self._form(self.expanded(b))
             if is_one and a is not b and self.kinds[a].is_float:
                 self.notes.add(ROUNDED)
             return is_one

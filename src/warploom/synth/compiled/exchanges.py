@@ -74,7 +74,7 @@ class Exchanges:
             or not (isinstance(value, Name) and isinstance(target, Name))
         ):
             return False
-        own = block.alike.get(value.text)
+        own = block.name_common(value.text)
         found = None if own is None else translations.exchanged(own, others)
         if found is not None:
             block.write_common(target.text, found)

@@ -23,6 +23,7 @@ from warploom.synth.compiled.handover import HandedArgument, Handover
 from warploom.synth.compiled.instructions import make_steps
 from warploom.synth.compiled.memory import Memory, Region, Stored
 from warploom.synth.compiled.moving import LENGTH, OF_BLOCK, OF_THREAD, SIZE, Moving
+from warploom.synth.compiled.names import Names
 from warploom.synth.compiled.placed import Places, placed
 from warploom.synth.compiled.placed import Variable as PlacedVariable
 from warploom.synth.compiled.rounds import Repeat, Rounds
@@ -180,6 +181,7 @@ class SymbolicRun:
                 raise unsupported(
                     f"expected whole elements stored to {argument.name}, got {error}", _where(self.routine)
                 ) from error
+        items = [self.data.expanded(item) for item in items]
         return items[0] if argument.dtype.lanes == 1 else pack(*items)
 
 
@@ -284,7 +286,10 @@ def run_symbolically(
     rounds = launch.rounds = Rounds(launch) if has_rounds_left_out else None
     if alike is not None:
         threads = [(x, y, z) for z in range(block[2]) for y in range(block[1]) for x in range(block[0])]
-        launch.translations = Translations.of_block(data, threads, block, alike, classes)
+        translations = launch.translations = Translations.of_block(data, threads, block, alike, classes)
+        if translations is not None and handover is None:
+            translations.names = Names(data, translations.translated)
+            data.expand = translations.names.expanded
     steps = make_steps(launch, functions or {}, handover)
     if launch.lone_thread is not None:
         _check_lone(launch, steps)

@@ -148,6 +148,7 @@ class Matrices:
                     write(block, lanes, found)
                 elif name != "_":
                     block.write_common(name, found)
+                    block.name_common(name)
 
         return Step(action=run, meeting=whole_warps)
 

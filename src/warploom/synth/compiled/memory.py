@@ -180,11 +180,12 @@ class Region:
 
     def access(
         self, offset: int, size: int, who: Owner, kind: AccessKind, is_ordered: Callable[[Owner], bool], *,
-        update: str = "", is_same: bool = False,
+        update: str = "", is_same: Callable[[], bool] | None = None,
     ) -> Owner | None:  # fmt: skip
         """Remembers the access; the earlier one that it races with, if there is one.
 
-        update: operation and type of an atomic. is_same: the bytes hold what is being stored, left by the same instruction.
+        update: operation and type of an atomic. is_same: whether the bytes hold what is being stored, left by the same
+        instruction; None: they do not.
         """
         if size < self.granule_bytes:
             self._refine(size)
@@ -202,7 +203,7 @@ class Region:
             for writer in past.writers:
                 if (writer.block, writer.thread) == key or is_ordered(writer):
                     continue
-                if not (is_same and _are_lanes_of_one_step(writer, who)):
+                if is_same is None or not (_are_lanes_of_one_step(writer, who) and is_same()):
                     return writer
                 together = True
             for (other_block, other_thread, other_update), other in past.updates.items() if past.updates else ():

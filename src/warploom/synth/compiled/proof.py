@@ -223,7 +223,7 @@ def without_value(run: SymbolicRun, types: Mapping[str, DType]) -> tuple[str, li
     reason, domains = "", list[str]()
     for kind, operations in run.data.partial.items():
         comparison = Comparison(algebra_for(kind), types, ())
-        reason = comparison.without_value(operations) or reason
+        reason = comparison.without_value(map(run.data.expanded, operations)) or reason
         domains += sorted(comparison.notes)
     return reason, domains
 

@@ -25,8 +25,19 @@ from warploom.synth.compiled.carried import Added, AddedRescaled, Carried, Chang
 from warploom.synth.compiled.copies import Copy, Queue
 from warploom.synth.compiled.data import Joined, Undefined, Value
 from warploom.synth.compiled.faults import FaultError, unsupported
-from warploom.synth.compiled.groups import Order, go_back_to, is_kept, is_under_way, order_of
-from warploom.synth.compiled.memory import History, Stored
+from warploom.synth.compiled.groups import is_kept, is_under_way
+from warploom.synth.compiled.loop_states import (
+    OpenAccesses,
+    State,
+    column_of,
+    groups_of,
+    is_computed,
+    is_same_place,
+    open_accesses,
+    restore,
+    state_of,
+)
+from warploom.synth.compiled.memory import Stored
 from warploom.synth.compiled.moving import LENGTH, ROUND, CoupledError, SplitError
 from warploom.synth.compiled.placed import Placed, placed
 from warploom.synth.compiled.renaming import SUM
@@ -39,13 +50,11 @@ _MOST_WATCHED = 7
 """Rounds after which nothing is guessed any more."""
 _MOST_FAILURES = 3
 _MOST_RESTARTS = 40
-_SHORT = 16
+_SHORT = 64
 """Rounds of an inner loop that are run, so that short ones are part of a round of the outer loop."""
 _LEAST_STEPS = 3
 """Fewer are not worth it."""
 _DEEP = 40
-_OpenAccesses = dict[tuple[int, int, int], frozenset[tuple[str, int]]]
-"""By region, bytes of a place and place: kind and thread."""
 _DEAD = Undefined("a register that the loop leaves behind", 0)
 
 
@@ -61,25 +70,15 @@ class Repeat:
 
 
 @dataclass(slots=True)
-class _State:
-    registers: dict[str, list[Value]]
-    alike: dict[str, list[Value]]
-    cells: list[dict[int, Stored]]
-    history: list[tuple[int, dict[int, History]]]
-    copies: dict[int, Queue]
-    epoch: int
-    times: list[int]
-    shown: Order
-
-
-@dataclass(slots=True)
 class _Watch:
     """A loop header and the states that came to it."""
 
     is_inner: bool
     """True if another loop goes around this one."""
-    states: list[_State] = field(default_factory=list[_State])
+    states: list[State] = field(default_factory=list[State])
     failures: int = 0
+    keeps_cells: bool = False
+    """True if a general step was dropped in which shared memory held nothing that was computed: a later one has it."""
     refused: int = 0
     """Period of the last general step that was dropped: longer ones come first then."""
     rounds: int = 0
@@ -98,14 +97,16 @@ class _General:
 
     header: int
     period: int
-    before: _State
+    before: State
     """The state from which the general one was made."""
-    start: _State
+    start: State
     left: int
     live: frozenset[str]
+    leaves_cells: bool
+    """True if places of shared memory are taken for dead."""
     begun: dict[Term, Term]
     """Values handed on from step to step: symbol and value before the first one."""
-    open_before: _OpenAccesses
+    open_before: OpenAccesses
     restarts: int = 0
 
 
@@ -150,7 +151,7 @@ class Rounds:
             return
         if watch.failures >= _MOST_FAILURES or len(watch.states) >= _MOST_WATCHED or self._is_refused(block):
             return
-        watch.states.append(_state(block))
+        watch.states.append(state_of(block))
         refused = watch.refused if self._last.get(LENGTH) else 0
         for period in sorted(_PERIODS, key=lambda p: (p <= refused, p)):
             if self._guess(block, header, watch, period):
@@ -185,17 +186,21 @@ class Rounds:
         if at >= _LEAST_STEPS and general.restarts <= _MOST_RESTARTS:
             self._last[ROUND] = at - 1
             general.left = general.period
-            _restore(block, general.start)
+            restore(block, general.start)
         else:
             self._drop(block, general)
         return general.header
 
     def _drop(self, block: Block, general: _General) -> None:
-        self._watches[general.header].failures += 1
-        self._watches[general.header].refused = general.period
-        self._watches[general.header].states.clear()
+        watch = self._watches[general.header]
+        if general.leaves_cells:
+            watch.keeps_cells = True
+        else:
+            watch.failures += 1
+            watch.refused = general.period
+        watch.states.clear()
         self._forget()
-        _restore(block, general.before)
+        restore(block, general.before)
 
     def _forget(self) -> None:
         self._general = None
@@ -209,17 +214,18 @@ class Rounds:
         if len(states) < (3 if period == 1 else period + 1) or header not in self._live:
             return False
         now, before = states[-1], states[-1 - period]
-        guess = _Guess(self.launch)
+        guess = _Guess(self.launch, keeps_cells=watch.keeps_cells)
         start = guess.state(now, before, self._live[header])
         if start is None:
             return False
         if period == 1:
-            other = _Guess(self.launch).state(before, states[-3], self._live[header])
+            other = _Guess(self.launch, keeps_cells=watch.keeps_cells).state(before, states[-3], self._live[header])
             if other is None or not _grow_alike(start, other):
                 return False
         self._last[ROUND] = _LAST
-        self._general = _General(header, period, now, start, period, self._live[header], guess.begun, _open_accesses(block))
-        _restore(block, start)
+        left = guess.leaves_cells
+        self._general = _General(header, period, now, start, period, self._live[header], left, guess.begun, open_accesses(block))
+        restore(block, start)
         return True
 
     # ------------------------------------------------------------ the end of a general step
@@ -228,12 +234,12 @@ class Rounds:
         check = _Check(self.launch, general.begun)
         until = self.launch.places.moving.until
         steps = self._last[ROUND] + 1 if until is None else 1 - until
-        end = _state(block)
+        end = state_of(block)
         is_confirmed = (
             steps >= _LEAST_STEPS
             and steps < _LAST
             and not self._is_refused(block)
-            and _open_accesses(block) == general.open_before
+            and open_accesses(block) == general.open_before
             and is_kept(general.start.shown, end.shown)
             and check.confirm(general.start, end, general.live)
         )
@@ -243,66 +249,20 @@ class Rounds:
             return
         self._forget()
         after = _After(self.launch, steps, changes, general.begun, is_open=until is not None)
-        _restore(block, after.state(general.start, general.live, end))
+        restore(block, after.state(general.start, general.live, end))
         self.repeats.append(Repeat(steps, after.sums, is_open=until is not None))
         self._watches[general.header].states.clear()
         self._watches[general.header].is_done = True
 
 
-# ------------------------------------------------------------ states
-
-
-def _state(block: Block) -> _State:
-    regions = block.shared.regions
-    return _State(
-        dict(block.registers),
-        dict(block.alike),
-        [dict(r.cells) for r in regions],
-        [(r.granule_bytes, r.kept_history()) for r in regions],
-        {t: Queue(list(q.open), [list(g) for g in q.groups]) for t, q in block.copies.items() if isinstance(q, Queue)},
-        block.epoch,
-        list(block.times),
-        order_of(block),
-    )
-
-
-def _restore(block: Block, state: _State) -> None:
-    block.registers = dict(state.registers)
-    block.alike = dict(state.alike)
-    for region, cells, (granule, history) in zip(block.shared.regions, state.cells, state.history, strict=True):
-        region.cells = dict(cells)
-        region.granule_bytes = granule
-        region.go_back_to(history)
-    block.copies = {t: Queue(list(q.open), [list(g) for g in q.groups]) for t, q in state.copies.items()}
-    block.epoch = state.epoch
-    block.times = list(state.times)
-    go_back_to(block, state.shown)
-
-
-def _column(state: _State, name: str, launch: Launch) -> list[Value] | None:
-    """The value of each thread."""
-    if (values := state.alike.get(name)) is None or launch.translations is None:
-        return state.registers.get(name)
-    return launch.translations.values_of(values, range(len(state.times)))
-
-
-def _open_accesses(block: Block) -> _OpenAccesses:
-    """Accesses to shared memory since the last barrier of all threads."""
-    found: _OpenAccesses = {}
-    for n, region in enumerate(block.shared.regions):
-        for granule, past in region.history.items():
-            kinds = (("store", past.writers), ("update", past.updates.values()), ("load", past.readers.values()))
-            accesses = frozenset([(kind, o.thread) for kind, owners in kinds for o in owners if o.epoch >= block.epoch])
-            if accesses:
-                found[n, region.granule_bytes, granule] = accesses
-    return found
-
-
 class _Guess:
     """The general state that two states of a loop suggest."""
 
-    def __init__(self, launch: Launch) -> None:
+    def __init__(self, launch: Launch, *, keeps_cells: bool) -> None:
+        """keeps_cells: also computed data in shared memory, which most loops make anew in each round."""
         self.launch = launch
+        self._keeps_cells = keeps_cells
+        self.leaves_cells = False
         self._general: dict[tuple[Term, Term], Term | None] = {}
         self._sums: dict[tuple[Term, Term], Term] = {}
         self._is_lost = False
@@ -313,7 +273,7 @@ class _Guess:
         """Symbols of the general state, and the values that they have now."""
         return {symbol: now for (now, _), symbol in self._sums.items()}
 
-    def state(self, now: _State, before: _State, live: frozenset[str]) -> _State | None:
+    def state(self, now: State, before: State, live: frozenset[str]) -> State | None:
         """None: data that are neither a float sum nor dead do not grow evenly."""
         routine = self.launch.routine
         registers: dict[str, list[Value]] = {}
@@ -326,10 +286,10 @@ class _Guess:
             if name in alike:
                 continue
             if name not in routine.registers:
-                registers[name] = _column(now, name, self.launch) or []  # a special register
+                registers[name] = column_of(now, name, self.launch) or []  # a special register
                 continue
             # a translation for each thread is made only where it is looked at
-            column, old = (_column(state, name, self.launch) if name in live else None for state in (now, before))
+            column, old = (column_of(state, name, self.launch) if name in live else None for state in (now, before))
             if column is not None and old is not None:
                 bits = TYPE_BITS.get(routine.registers[name], 64)
                 registers[name] = [self._register(v, w, bits) for v, w in zip(column, old, strict=True)]
@@ -344,6 +304,10 @@ class _Guess:
             found: dict[int, Stored] = {}
             for offset, cell in here.items():
                 old_cell = there[offset]
+                if not self._keeps_cells and cell.value is not old_cell.value and is_computed(cell.value):
+                    self.leaves_cells = True
+                    found[offset] = Stored(_DEAD, cell.size_bytes, cell.instruction)
+                    continue
                 value = self.value(cell.value, old_cell.value, 8 * cell.size_bytes)
                 if value is None or cell.size_bytes != old_cell.size_bytes:
                     return None
@@ -352,12 +316,12 @@ class _Guess:
         copies = self._copies(now.copies, before.copies)
         if copies is None:
             return None
-        return _State(registers, alike, cells, now.history, copies, now.epoch, now.times, now.shown)
+        return State(registers, alike, cells, now.history, copies, now.epoch, now.times, now.shown)
 
     def _copies(self, now: dict[int, Queue], before: dict[int, Queue]) -> dict[int, Queue] | None:
         found: dict[int, Queue] = {}
         for thread in now:
-            groups, old = _groups(now, thread), _groups(before, thread)
+            groups, old = groups_of(now, thread), groups_of(before, thread)
             if [len(g) for g in groups] != [len(g) for g in old]:
                 return None
             made: list[list[Copy]] = []
@@ -371,7 +335,7 @@ class _Guess:
         return found
 
     def _copy(self, now: Copy, before: Copy) -> Copy | None:
-        if not _is_same_place(now, before):
+        if not is_same_place(now, before):
             return None
         values = [self.value(v, w, 32) for v, w in zip(now.values, before.values, strict=True)]
         known = tuple(v for v in values if v is not None)
@@ -412,6 +376,7 @@ class _Guess:
     def _term(self, now: Term, before: Term, depth: int) -> Term | None:
         if now is before:
             return now
+        now, before = self.launch.data.expanded(now), self.launch.data.expanded(before)
         if (now.op, len(now.args)) != (before.op, len(before.args)) or depth > _DEEP:
             return None
         if now.op == "atom":
@@ -430,17 +395,7 @@ class _Guess:
         return self._general[key]
 
 
-def _groups(queues: dict[int, Queue], thread: int) -> list[list[Copy]]:
-    """Copies of a thread: those of no group yet, then each group's. A thread without a queue has none."""
-    queue = queues.get(thread, Queue())
-    return [queue.open, *queue.groups]
-
-
-def _is_same_place(a: Copy, b: Copy) -> bool:
-    return (a.target, a.target_offset, a.size_bytes, len(a.values)) == (b.target, b.target_offset, b.size_bytes, len(b.values))
-
-
-def _grow_alike(a: _State, b: _State) -> bool:
+def _grow_alike(a: State, b: State) -> bool:
     """Whether all numbers of two general states grow by the same."""
     for name, column in a.registers.items():
         for v, w in zip(column, b.registers.get(name, column), strict=True):
@@ -459,7 +414,7 @@ class _Check:
         """By symbol of what is handed on: the value after the step."""
         self._advanced: dict[Term, Term] = {}
 
-    def confirm(self, start: _State, end: _State, live: frozenset[str]) -> bool:
+    def confirm(self, start: State, end: State, live: frozenset[str]) -> bool:
         routine = self.launch.routine
         for name in live:
             bits = TYPE_BITS[routine.registers[name]]
@@ -467,7 +422,7 @@ class _Check:
             if name in start.alike:
                 column, other_column = start.alike[name], end.alike.get(name)
             elif name in end.alike:
-                other_column = _column(end, name, self.launch)
+                other_column = column_of(end, name, self.launch)
             if column is None or other_column is None:
                 return False
             if not all(self._is_next(v, w, bits, is_register=True) for v, w in zip(column, other_column, strict=True)):
@@ -477,16 +432,18 @@ class _Check:
                 return False
             for offset, cell in cells.items():
                 other = others[offset]
-                if cell.size_bytes != other.size_bytes or not self._is_next(cell.value, other.value, 8 * cell.size_bytes):
+                if cell.size_bytes != other.size_bytes:
                     return False
-        return all(self._are_next(_groups(start.copies, thread), _groups(end.copies, thread)) for thread in end.copies)
+                if cell.value is not _DEAD and not self._is_next(cell.value, other.value, 8 * cell.size_bytes):
+                    return False
+        return all(self._are_next(groups_of(start.copies, thread), groups_of(end.copies, thread)) for thread in end.copies)
 
     def _are_next(self, groups: list[list[Copy]], others: list[list[Copy]]) -> bool:
         if [len(g) for g in groups] != [len(g) for g in others]:
             return False
         pairs = [(c, d) for g, h in zip(groups, others, strict=True) for c, d in zip(g, h, strict=True)]
         return all(
-            _is_same_place(c, d) and all(self._is_next(v, w, 32) for v, w in zip(c.values, d.values, strict=True))
+            is_same_place(c, d) and all(self._is_next(v, w, 32) for v, w in zip(c.values, d.values, strict=True))
             for c, d in pairs
         )
 
@@ -506,9 +463,10 @@ class _Check:
             return all(self._is_next(v, w, n) for (v, n), (w, _) in zip(start.parts, end.parts, strict=True))
         if not isinstance(start, Term) or not isinstance(end, Term):
             return False
+        end = self.launch.data.expanded(end)
         if is_register and start in self._begun:
             return self.ends.setdefault(start, end) is end
-        return end is advanced(start, 1, self.launch, self._advanced, is_general=True)
+        return end is advanced(self.launch.data.expanded(start), 1, self.launch, self._advanced, is_general=True)
 
 
 class _After:
@@ -527,7 +485,7 @@ class _After:
         self._at_end: dict[Term, Term] = {}
         self._handed_on: dict[Term, Term] = {}
 
-    def state(self, start: _State, live: frozenset[str], end: _State) -> _State:
+    def state(self, start: State, live: frozenset[str], end: State) -> State:
         routine = self.launch.routine
         registers: dict[str, list[Value]] = {}
         for name, column in start.registers.items():
@@ -544,7 +502,7 @@ class _After:
             t: Queue([self._copy(c) for c in q.open], [[self._copy(c) for c in g] for g in q.groups])
             for t, q in start.copies.items()
         }
-        return _State(registers, alike, cells, end.history, copies, end.epoch, end.times, end.shown)
+        return State(registers, alike, cells, end.history, copies, end.epoch, end.times, end.shown)
 
     def _copy(self, copy: Copy) -> Copy:
         return replace(copy, values=tuple(self._value(v, 32) for v in copy.values))

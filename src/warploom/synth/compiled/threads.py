@@ -261,6 +261,13 @@ class Block:
             self.registers.pop(name)
         return values
 
+    def name_common(self, name: str) -> list[Value] | None:
+        """The representatives' values of a register that all threads have alike, large ones by their names from now on."""
+        values, translations = self.alike.get(name), self.launch.translations
+        if values is not None and translations is not None and translations.names is not None:
+            values = self.alike[name] = [translations.names.named(v) for v in values]
+        return values
+
     def write_common(self, name: str, values: list[Value]) -> None:
         """The threads get the translations of these values."""
         if self.written is not None:

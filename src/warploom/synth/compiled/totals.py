@@ -60,6 +60,8 @@ class Totals:
         self._moves: dict[Term, bool] = {}
         self._outside: dict[Term, Term] = {}
         self._inside: dict[Term, Term] = {}
+        self._cut: dict[Term, tuple[Term | None, Term]] = {}
+        """By factor: what of it stays from step to step, and what moves."""
 
     def shared(self, root: Term) -> Term:
         """The term with shared symbols. MovingError where something moves with the steps otherwise."""
@@ -100,14 +102,21 @@ class Totals:
         for factor in factors:
             if not self._does_move(factor):
                 continue
-            own = summands(factor.args[0]) if factor.op in _POWERS else []
-            apart = [(m, n) for m, n in own if not any(map(self._does_move, m))]
-            if apart:
-                self._notes.add(POWERS)
-                still.append(self._laws.joined(apply(factor.op, self._written.total(apart))))
-                factor = self._laws.joined(apply(factor.op, self._written.total([p for p in own if p not in apart])))
-            moving.append(factor)
+            if factor not in self._cut:
+                self._cut[factor] = self._cut_power(factor)
+            apart, left = self._cut[factor]
+            still += [apart] if apart is not None else []
+            moving.append(left)
         return still, tuple(sorted(moving, key=serial))
+
+    def _cut_power(self, factor: Term) -> tuple[Term | None, Term]:
+        own = summands(factor.args[0]) if factor.op in _POWERS else []
+        apart = [(m, n) for m, n in own if not any(map(self._does_move, m))]
+        if not apart:
+            return None, factor
+        self._notes.add(POWERS)
+        still = self._laws.joined(apply(factor.op, self._written.total(apart)))
+        return still, self._laws.joined(apply(factor.op, self._written.total([p for p in own if p not in apart])))
 
     def _greatest(self, canonical: Term) -> Term:
         values = values_of_maximum(canonical)

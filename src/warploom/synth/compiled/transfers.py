@@ -10,7 +10,7 @@ from warploom.core import DType
 from warploom.ptx import TYPE_BITS
 from warploom.ptx.syntax import Address, Instruction, Name
 from warploom.synth.compiled.arithmetic import Arithmetic, NotFollowedError, register_kind
-from warploom.synth.compiled.data import ADDRESSES, UNSIGNED, Indexed, Undefined, Value
+from warploom.synth.compiled.data import ADDRESSES, UNSIGNED, Data, Indexed, Joined, Undefined, Value
 from warploom.synth.compiled.faults import Triple
 from warploom.synth.compiled.gathers import NotGatheredError
 from warploom.synth.compiled.memory import LOCAL_BASE, SHARED_BASE, AccessKind, Owner, Region
@@ -169,6 +169,8 @@ class Transfers:
                 commons = [block.alike[name] for name in names if name in block.alike]
                 if len(commons) == len(names):
                     lanes = self._store_common(block, lanes, addresses(block, lanes), commons, size, space, index)
+            for name in names if space == "shared" else ():
+                block.name_common(name)
             columns = [reader(block, lanes) for reader in readers]
             for n, (t, address) in enumerate(zip(lanes, addresses(block, lanes), strict=True)):
                 assert isinstance(address, int)
@@ -179,7 +181,8 @@ class Transfers:
                     raise block.fault("read-only", message, index, thread=t, what="store", element=region.name)
                 if region.is_tracked:
                     whole = size * len(readers)
-                    is_same = all(region.holds(offset + k * size, size, c[n], index, data) for k, c in enumerate(columns))
+                    places = [(offset + k * size, c[n]) for k, c in enumerate(columns)]
+                    is_same = partial(_hold, region, places, size, index, data)
                     self.remember(block, t, region, offset, whole, "store", index, is_same=is_same)
                 for k, column in enumerate(columns):
                     region.store(offset + k * size, size, column[n], index, data)
@@ -442,7 +445,9 @@ class Transfers:
         return slope - (1 << 64) if slope >> 63 else slope
 
     def moved(self, value: Value, step: int, index: int) -> Value:
-        """An element of an input as one that moves by so many bytes from step to step, a multiple of the access and so of it."""
+        """Elements of an input as ones that move by so many bytes from step to step, a multiple of the access and so of each."""
+        if isinstance(value, Joined):
+            return Joined(tuple((self.moved(part, step, index), bits) for part, bits in value.parts))
         if not isinstance(value, Term) or value.op != "atom" or len(value.data[1]) != 1 or value.data[2] != 1:
             raise self.launch.unsupported("expected whole elements of inputs where an address moves with the rounds", index)
         kind = self.launch.data.kinds[value]
@@ -460,7 +465,7 @@ class Transfers:
 
     def remember(
         self, block: Block, thread: int, region: Region, offset: int, size: int, kind: AccessKind, index: int, *,
-        update: str = "", is_wide: bool = False, is_same: bool = False,
+        update: str = "", is_wide: bool = False, is_same: Callable[[], bool] | None = None,
     ) -> None:  # fmt: skip
         who = block.owner(thread, index, is_wide=is_wide)
         if kind == "load" and region.read(offset, size, [((block.position, thread), who)]):
@@ -483,6 +488,11 @@ def _place_of(address: Value, thread: int, space: str) -> _Place:
     if not isinstance(address, int) or space == "local" or (space == "generic" and address >= LOCAL_BASE):
         return thread
     return int(address), address.of if isinstance(address, Placed) else ()
+
+
+def _hold(region: Region, places: list[tuple[int, Value]], size: int, index: int, data: Data) -> bool:
+    """Whether that instruction left exactly these values there."""
+    return all(region.holds(offset, size, value, index, data) for offset, value in places)
 
 
 def _only_read(region: Region) -> str | None:

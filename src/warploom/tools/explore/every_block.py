@@ -7,7 +7,7 @@ is left to show that the first block stores what it must, and that all blocks to
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -42,6 +42,7 @@ from warploom.synth.compiled import (
     Implied,
     NotAlikeError,
     Repeat,
+    Sealed,
     Stores,
     SymbolicRun,
     Totals,
@@ -52,7 +53,7 @@ from warploom.synth.compiled import (
     judged,
     run_boxes,
 )
-from warploom.terms import algebra_for, iterate_post
+from warploom.terms import Term, algebra_for, iterate_post
 from warploom.tools.explore.representatives import by_threads_or_blocks
 
 _MOST_STEPS = 800_000
@@ -157,30 +158,65 @@ class Blocks:
         window = evaluate_window(self.stage, points_of(self.stage, elements), repeated, uses)
         moved(self.stage, window.points, moves, box.counts, grown=self._grown(box), uses=uses, length=length)
         stored = {name: window.stored.get(name, {}) for name in self.outputs}
-        totals, notes = None, set[str]()
         if repeated is not None:
-            kind = _kind_of_totals(run)
-            compiled = AsCompiled(kind, notes)
-            sums = {symbol: compiled(added) for symbol, added in window.sums.items()}
-            sums |= {symbol: added for r in run.repeats for symbol, added in r.sums.items()}
-            totals = Totals(algebra_for(kind), {a.name: a.dtype for a in self.arrays.values()}, sums, notes)
-            stored = {
-                name: {k: totals.shared(compiled(stored[name][k])) for k in elements[name].tolist() if k in stored[name]}
-                for name in self.outputs
-            }
-        wanted = {
+            return self._with_totals(run, elements, stored, window.sums)
+        sealed, notes = self._sealed(f32), set[str]()
+        closed = {name: {k: sealed(term) for k, term in held.items()} for name, held in stored.items()}
+        proof = judged(run, self.arguments, self._wanted(closed, notes), sealed)
+        if proof.verdict == "proved":
+            return replace(proof, domain=joined_domain([proof.domain, *sealed.domain]))
+        proof = judged(run, self.arguments, self._wanted(stored, set()))
+        if proof.verdict == "refuted" and any(USE in use for use in moves):  # one element may have two names
+            return CompiledProof("unchecked", "", f"with arrays whose accesses move in several ways: {proof.reason}")
+        return proof
+
+    def _wanted(self, stored: Mapping[str, Mapping[int, Term]], notes: set[str]) -> dict[str, Wanted]:
+        return {
             name: Wanted(_NOTHING, _NOTHING, algebra_for(self.arrays[name].dtype), of_some=stored[name], notes=notes)
             for name in self.outputs
         }
-        if totals is None:
-            proof = judged(run, self.arguments, wanted)
-            if proof.verdict == "refuted" and any(USE in use for use in moves):  # one element may have two names
-                return CompiledProof("unchecked", "", f"with arrays whose accesses move in several ways: {proof.reason}")
-            return proof
-        proof = judged(run, self.arguments, wanted, totals.shared)
+
+    def _sealed(self, kind: DType) -> Sealed:
+        types = {a.name: a.dtype for a in self.arguments}
+        return Sealed(algebra_for(kind), types, lambda element: types.get(element.data[0].partition(USE)[0]))
+
+    def _with_totals(
+        self,
+        run: SymbolicRun,
+        elements: Mapping[str, NDArray[np.int64]],
+        stored: Mapping[str, Mapping[int, Term]],
+        totals_wanted: Mapping[Term, Term],
+    ) -> CompiledProof:
+        """Compares where rounds were left out: with large polynomials as symbols, and as they are where that shows nothing."""
+        kind = _kind_of_totals(run)
+        sealed = self._sealed(kind)
+        proof = self._compared(run, elements, stored, totals_wanted, kind, sealed)
+        if proof.verdict == "proved":
+            return replace(proof, domain=joined_domain([proof.domain, *sealed.domain]))
+        proof = self._compared(run, elements, stored, totals_wanted, kind, lambda term: term)
         if proof.verdict == "proved":
             return proof
         return CompiledProof("unchecked", "", f"with the rounds of its loops left out: {proof.reason}")
+
+    def _compared(
+        self,
+        run: SymbolicRun,
+        elements: Mapping[str, NDArray[np.int64]],
+        stored: Mapping[str, Mapping[int, Term]],
+        totals_wanted: Mapping[Term, Term],
+        kind: DType,
+        sealed: Callable[[Term], Term],
+    ) -> CompiledProof:
+        notes = set[str]()
+        compiled = AsCompiled(kind, notes)
+        sums = {symbol: sealed(compiled(added)) for symbol, added in totals_wanted.items()}
+        sums |= {symbol: sealed(added) for r in run.repeats for symbol, added in r.sums.items()}
+        totals = Totals(algebra_for(kind), {a.name: a.dtype for a in self.arrays.values()}, sums, notes)
+        shared = {
+            name: {k: totals.shared(sealed(compiled(stored[name][k]))) for k in elements[name].tolist() if k in stored[name]}
+            for name in self.outputs
+        }
+        return judged(run, self.arguments, self._wanted(shared, notes), lambda term: totals.shared(sealed(term)))
 
     def _grown(self, box: Box) -> dict[str, tuple[int, ...]]:
         """By how much the sizes grow along the axes of the box."""

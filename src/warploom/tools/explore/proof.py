@@ -48,8 +48,8 @@ LATE = "budget: the proof did not end within it"
 MORE_TIME = "a longer --budget, or some --proof-budget beside it, gives it more"
 _ROUNDS_RUN = 7
 """Rounds of a long loop that are run, where those that run alike are left out."""
-_OF_MAXIMA = 4
-"""As many times as long are rounds that rescale sums by a maximum: these terms are compared under the law of powers."""
+_ROUNDS_OF_MAXIMA = 4
+"""The same of loops that keep a maximum: their rounds have many operations, most of which are compared as few symbols."""
 _PREFERRED = 60_000
 """As many are proved in about 6 CPU-seconds."""
 _REPLACED = {operator: (f"{row.c}f", row.approximate) for operator, row in ROWS.items() if row.approximate}
@@ -221,7 +221,7 @@ def parallel_threads(stage: Backbone, nest: Nest) -> Axes:
 def least_work(nest: Nest, axes: Axes) -> int:
     """About how many operations of a block a proof executes: of the outermost sequential loop only so many rounds as show that it
     repeats, unless a minimum goes on from round to round; of threads that compute alike one. Words that are loaded or stored are
-    of each thread. Rounds in which a maximum goes on count as several."""
+    of each thread."""
     computed = moved = 0
     apart = _apart(nest, axes)
     whole, rescaled = _rounds_with(Operator.MIN, nest), _rounds_with(Operator.MAX, nest)
@@ -230,7 +230,8 @@ def least_work(nest: Nest, axes: Axes) -> int:
         times, is_outermost, seen = 1, True, set[int | None]()
         for loop in around:
             if loop.kind is Kind.LOOP and is_outermost:
-                most = loop.size if loop.number in whole else _ROUNDS_RUN * (_OF_MAXIMA if loop.number in rescaled else 1)
+                most = _ROUNDS_OF_MAXIMA if loop.number in rescaled else _ROUNDS_RUN
+                most = loop.size if loop.number in whole else most
                 times, is_outermost = times * min(loop.size, most), False
             elif loop.kind is Kind.THREAD:
                 most = loop.size if is_moved or loop.hardware is None else min(loop.size, apart.get(loop.hardware, 1))

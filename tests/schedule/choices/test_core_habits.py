@@ -334,7 +334,7 @@ def test_only_sums_are_stored_across_rows(name: str, is_open: bool) -> None:
 
 
 def test_sums_in_two_directions_read_a_matrix_in_line() -> None:
-    """What is added to one of them, and stored, does not turn its lanes: both go along the rows of the matrix."""
+    """A vector that is added to one of them, and stored, does not turn its lanes: both go along the rows of the matrix."""
     (backbone,) = sharing_passes(KERNELS["mvt"].program({"n": 64}, cpu_tiles), cpu_tiles).stages
     space = alone(backbone)
     for way in range(space.ways):

@@ -35,7 +35,7 @@ class Turns:
     most seconds, with what the others left. Else each has half of its share in equal parts, half by its bound."""
 
     bounds: Sequence[int]
-    """Of whole spaces, picoseconds."""
+    """Bounds of whole spaces, in picoseconds."""
     options: Options
     """Budgets of all kernels together, but for the seconds."""
     budget_s: float | None
@@ -46,7 +46,7 @@ class Turns:
 
     @property
     def explored(self) -> list[Exploration[Candidate]]:
-        """Those that were begun, in the program's order."""
+        """The searches that were begun, in the program's order."""
         return [self.found[n] for n in sorted(self.found)]
 
     def run(self, search: Search) -> None:

@@ -216,14 +216,14 @@ def test_several_products_copy_every_factor_that_lies_across() -> None:
 
 def test_symmetric_sums_begin_with_half_of_their_tiles_and_once_with_all() -> None:
     """Block by block of rows, of each all columns; both factors are copied before the tiles that use them."""
-    backbone = stage_of(KERNELS["syrk"], {"n": 192, "k": 12})
+    backbone = stage_of(KERNELS["syrk"], {"n": 80, "k": 12})
     space = kernel_space(backbone, CPU)
     ways = core_habits(space.objects, CPU)
     assert [way[0][2] for way in ways] == ["YES", "NO", "YES", "YES", "YES", "YES"]
     assert {way[0][:2] for way in ways} == {("mirror", (0,))}
     nest = first(space, space.usually(space.root(), lambda _: False, 0))
     assert share_of(nest) < 0.7
-    assert around_products(nest)[-1] == ("vector", 8) and {("unroll", 6), ("unroll", 2)} <= set(around_products(nest))
+    assert around_products(nest)[-1] == ("vector", 8) and ("unroll", 8) in around_products(nest)
     assert [b.name for b in nest.buffers if b.space is Space.SHARED] == ["tmp_load_A", "tmp_load_A_2"]
     assert next(loop.name for loop in loops(nest.body) if loop.kind is not Kind.UNROLL) == "i0"
     check(backbone, nest)
@@ -334,7 +334,7 @@ def test_only_sums_are_stored_across_rows(name: str, is_open: bool) -> None:
 
 
 def test_sums_in_two_directions_read_a_matrix_in_line() -> None:
-    """What is added to one of them, and stored, does not turn its lanes: both go along the rows of the matrix."""
+    """A vector that is added to one of them, and stored, does not turn its lanes: both go along the rows of the matrix."""
     (backbone,) = sharing_passes(KERNELS["mvt"].program({"n": 64}, cpu_tiles), cpu_tiles).stages
     space = alone(backbone)
     for way in range(space.ways):

@@ -13,7 +13,7 @@ from warploom.schedule.search import Exploration, KernelModel, Options, explore_
 from warploom.schedule.search.shares import Turns
 
 PS = 10**9
-LOOKED = explore_kernel(KernelModel(FakeSpace(), FakeBound()), "fake", None, Options(evaluations=4))
+LOOKED = explore_kernel(KernelModel(cast("Any", FakeSpace()), FakeBound()), "fake", None, Options(evaluations=4))
 
 
 @dataclass

@@ -56,8 +56,7 @@ def core_habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ..
     start: tuple[Habit, ...] = () if symmetry is None else (("mirror", (0,), "YES"),)
     copies_all = symmetry is not None and all(_products(objects, o) == 1 for o in objects.sums)
     is_tiled = bool(tiled_sums(objects.backbone, target.tiles))
-    left = 0 if copies_all else target.reserved_registers
-    tiles = _IN_TILES if is_tiled else _halved_tiles(objects, target) if copies_all else _tiles(target, left)
+    tiles = _IN_TILES if is_tiled else _halved_tiles(objects, target) if copies_all else _tiles(target)
     if all(_Sum(objects, target, o, *tiles[0]).is_along_lanes for o in objects.sums):
         total = _Sum(objects, target, objects.sums[0], *tiles[0])
         tiles = list(_ONE_ROW) if total.passes_again else [*_IN_LINE, *tiles]
@@ -70,7 +69,7 @@ def core_habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ..
     others = panels or _ways(objects, target, tiles)
     ways = [(*start, *way) for way in (*first, *others[: _WAYS - len(first)])]
     if symmetry is not None:  # a small one is faster whole, and compiles sooner
-        whole = _ways(objects, target, _tiles(target, target.reserved_registers))[:1]
+        whole = _ways(objects, target, _tiles(target))[:1]
         ways = [*ways[:1], *((("mirror", (0,), "NO"), *way) for way in whole), *ways[1 : _WAYS - len(whole)]]
     ways = [way for pair in zip_longest(ways, _keeping(objects, target), fillvalue=()) for way in pair]
     return tuple(dict.fromkeys(tuple(dict.fromkeys(way)) for way in ways if way))
@@ -98,16 +97,15 @@ def _keeping(objects: Objects, target: Target) -> Iterator[tuple[Habit, ...]]:
             yield tuple(h for s in sums for h in s.habits())
 
 
-def _tiles(target: Target, left: int) -> list[tuple[int, int]]:
-    """Rows and vectors of a step that the registers hold with so many left over, those with the fewest loads for a product
-    first: none where all factors are copied, which leaves few addresses."""
+def _tiles(target: Target) -> list[tuple[int, int]]:
+    """Rows and vectors of a step that the registers hold, those with the fewest loads for a product first."""
     most = target.max_unroll // max(target.vector_lanes, default=1)
-    return sorted(_fitting(target, left, most), key=lambda tile: sum(tile) / math.prod(tile))
+    return sorted(_fitting(target, target.reserved_registers, most), key=lambda tile: sum(tile) / math.prod(tile))
 
 
 def _halved_tiles(objects: Objects, target: Target) -> list[tuple[int, int]]:
-    """The same for sums of which half is made, all of whose factors are copied: those with the fewest clocks for it, with what
-    lies beyond the diagonal."""
+    """The same for sums of which half is made, all of whose factors are copied, which leaves few addresses: those with the fewest
+    clocks for it, with what lies beyond the diagonal."""
     total = _Sum(objects, target, objects.sums[0], 1, 1)
     most = target.max_unroll // max(target.vector_lanes, default=1)
     return sorted(_fitting(target, 0, most), key=lambda tile: total.clocks(tile) * total.made(tile))
@@ -428,10 +426,8 @@ class _Sum:
             yield from (("cache", (store.statement,), "NONE") for store in stores)
         instructions = self.objects.backbone.instructions
         for temporary in self.objects.temporaries:
-            is_read = (
-                instructions[temporary.producer].operator is Operator.LOAD and instructions[temporary.consumer].carry is None
-            )
-            if is_read and (not self.is_one_by_one or self._is_later(temporary.consumer)):
+            is_load, use = instructions[temporary.producer].operator is Operator.LOAD, temporary.consumer
+            if is_load and instructions[use].carry is None and (not self.is_one_by_one or self._is_later(use)):
                 yield from self._merged(temporary)
 
     def _merged(self, temporary: Temporary) -> Iterator[Habit]:

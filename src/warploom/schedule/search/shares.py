@@ -46,7 +46,7 @@ class Turns:
 
     @property
     def explored(self) -> list[Exploration[Candidate]]:
-        """Those that were begun, in the program's order."""
+        """The searches that were begun, in the program's order."""
         return [self.found[n] for n in sorted(self.found)]
 
     def run(self, search: Search) -> None:

@@ -79,7 +79,7 @@ class _Refine(Generic[S, A]):
         self._first: list[Draft[S, A]] = []
         """Drafts that are measured before all others."""
         self._around: set[Draft[S, A]] = set()
-        """Of drafts in the pool, those that differ from a good one in one decision that is no amount."""
+        """Drafts in the pool that differ from a good one in one decision that is no amount."""
         self._dives = 0
         self._dived = 0
         """Candidates tried in dives."""

@@ -94,7 +94,6 @@ MISTAKES = {
         "results at other rows": ("Y_thread + i2 * 16", "Y_thread + (i2 ^ 1) * 16"),
         "another factor from some round on": ("s[i2] = scale", "s[i2] = (j0 > 12 ? 2.0f : 1.0f) * scale"),
     },
-    "f16": {},
 }  # fmt: skip
 
 

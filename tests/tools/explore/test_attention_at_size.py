@@ -59,13 +59,16 @@ def test_it_is_proved_by_a_few_of_its_rounds(name: str) -> None:
     assert ("weights of 0 to 1 rounded to f16 taken as exact" in found.domain) == (name == "f16")
 
 
-KEYS = "#pragma unroll 1\n        for (int j_inner1 = 0; j_inner1 < 16; ++j_inner1) {\n            float* "
+KEYS = """#pragma unroll 1
+        for (int j_inner1 = 0; j_inner1 < 16; ++j_inner1) {
+            float* """
+"""How both loops over the keys of a tile begin."""
 MISTAKES = {
     "f32": {
         "sums that are not rescaled": ("fmaf(total[i2], rescaling[i2]", "fmaf(total[i2], 1.0f"),
         "values that are not rescaled": ("fmaf(weighted[i2][c3], rescaling[i2]", "fmaf(weighted[i2][c3], 1.0f"),
         "one column that is not rescaled": (
-            "fmaf(weighted[i2][c3], rescaling[i2]", "fmaf(weighted[i2][c3], c3 == 2 ? 1.0f : rescaling[i2]",
+            "fmaf(weighted[i2][c3], rescaling[i2]", "fmaf(weighted[i2][c3], c3 == 2 ? 1.0f : rescaling[i2]"
         ),
         "another row's factor": ("fmaf(weighted[i2][c3], rescaling[i2]", "fmaf(weighted[i2][c3], rescaling[i2 ^ 1]"),
         "rescaling turned round": ("top_before[i2] - top[i2]", "top[i2] - top_before[i2]"),
@@ -83,15 +86,14 @@ MISTAKES = {
         "values of another tile": ("V_thread + j0 * 256", "V_thread + (j0 == 9 ? 8 : j0) * 256"),
         "keys of the next row": ("K_thread = K + ty * 16", "K_thread = K + (ty ^ 1) * 16"),
         "a key less in each tile": ("float get_s[4];", "float get_s[4];\n            if (j_inner1 == 15) { continue; }"),
-        "no barrier before the scores": ("__syncthreads();\n        " + KEYS + "tmp_load_K", KEYS + "tmp_load_K"),
-        "no barrier before the weights": ("__syncthreads();\n        " + KEYS + "tmp_s_j_inner1_2", KEYS + "tmp_s_j_inner1_2"),
+        "no barrier before the scores": (f"__syncthreads();\n        {KEYS}tmp_load_K", f"{KEYS}tmp_load_K"),
+        "no barrier before the weights": (f"__syncthreads();\n        {KEYS}tmp_s_j_inner1_2", f"{KEYS}tmp_s_j_inner1_2"),
         "the scores of another row": ("float* tmp_s_j_inner1_2 = tmp_s_thread", "float* tmp_s_j_inner1_2 = tmp_s + (ty ^ 1)"),
         "the scores of another key": (
             "tmp_s_thread + j_inner1 * 64;\n            float* tmp_load_V",
             "tmp_s_thread + (j_inner1 ^ 1) * 64;\n            float* tmp_load_V",
         ),
         "the sum of some lanes only": ("mad[i2] += __shfl_xor_sync(0xffffffffu, mad[i2], 2);", ""),
-        "the sum of other lanes": ("mad[i2], 2);", "mad[i2], 8);"),
         "a lane's part twice": ("if (tx == 0) {", "if (tx == 1) {\n                    s[i2] += mad_partial[i2][0];"),
         "scores that are not scaled": ("s[i2] = scale * mad[i2];", "s[i2] = mad[i2];"),
         "no quotient": ("weighted[i2][c3] / total[i2]", "weighted[i2][c3]"),

@@ -23,7 +23,7 @@ _LEAST = 8
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """Of a polynomial of elements."""
+    """A polynomial of elements: its size, up to the least that gets a symbol, and whether it moves."""
 
     operations: int
     does_move: bool

@@ -432,9 +432,8 @@ class _Check:
                 return False
             for offset, cell in cells.items():
                 other = others[offset]
-                if cell.size_bytes != other.size_bytes:
-                    return False
-                if cell.value is not _DEAD and not self._is_next(cell.value, other.value, 8 * cell.size_bytes):
+                is_next = cell.value is _DEAD or self._is_next(cell.value, other.value, 8 * cell.size_bytes)
+                if cell.size_bytes != other.size_bytes or not is_next:
                     return False
         return all(self._are_next(groups_of(start.copies, thread), groups_of(end.copies, thread)) for thread in end.copies)
 

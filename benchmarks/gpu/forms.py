@@ -5,11 +5,12 @@ What measures a kernel and what compiles it elsewhere (`inputs.py`) both take it
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
 from warploom.gpu import Compiled, CudaSource, compile_cuda, cuda_source
-from warploom.ir import Kernel
+from warploom.ir import IndexExpr, Kernel
 from warploom.kernels import complete_example, find
 from warploom.kernels.tunables import is_tunable, tunable_sketch
 from warploom.synth import Report
@@ -35,7 +36,7 @@ def _report(case: str, space: int | None) -> Report:
 
 def completed(case: str, arch: str) -> Form:
     """The best completion. UserError: those of `compile_cuda`."""
-    return _filled(_report(case, None), case, arch)
+    return _form(find(case).sketch.kernel, _report(case, None).completions[0].holes, arch)
 
 
 @cache
@@ -46,25 +47,20 @@ def chosen(case: str, arch: str) -> Form:
         return completed(case, arch)
     family = tunable_sketch(case)
     tuned, _ = picked(family, arch, None, lambda _: None)
-    kernel = family.build(**tuned.setting).kernel
-    source = cuda_source(kernel, tuned.report.completions[0].holes)
-    return Form(kernel, source, compile_cuda(source.text, arch))
+    return _form(family.build(**tuned.setting).kernel, tuned.report.completions[0].holes, arch)
 
 
 def least(case: str, arch: str) -> Form | None:
     """The completion of the smallest space; None where there is none. UserError: those of `compile_cuda`."""
     report = _report(case, 1)
-    return _filled(report, case, arch) if report.completions else None
+    return _form(find(case).sketch.kernel, report.completions[0].holes, arch) if report.completions else None
 
 
 def shared(case: str, arch: str) -> Form:
     """The baseline through shared memory. UserError: those of `compile_cuda`."""
-    kernel = find(case).baseline.kernel
-    source = cuda_source(kernel, {})
-    return Form(kernel, source, compile_cuda(source.text, arch))
+    return _form(find(case).baseline.kernel, {}, arch)
 
 
-def _filled(report: Report, case: str, arch: str) -> Form:
-    kernel = find(case).sketch.kernel
-    source = cuda_source(kernel, report.completions[0].holes)
+def _form(kernel: Kernel, holes: Mapping[str, IndexExpr], arch: str) -> Form:
+    source = cuda_source(kernel, holes)
     return Form(kernel, source, compile_cuda(source.text, arch))

@@ -86,10 +86,10 @@ def names(path: Path) -> frozenset[str]:
 
 
 def _kept(path: Path, name: str) -> bytes | None:
-    if name not in names(path):
+    if not path.is_file():
         return None
     with zipfile.ZipFile(path) as file:
-        return file.read(name)
+        return file.read(name) if name in file.namelist() else None
 
 
 def _add(path: Path, found: dict[str, bytes]) -> None:

@@ -148,6 +148,8 @@ class _Sum:
         reduced = {self.loop[s].axis for s in total.loops if self.loop[s].is_reduction}
         results = [a for a in dict.fromkeys(self.loop[s].axis for s in total.loops) if a not in reduced]
         self.loads = [i for i in backbone.instructions if i.operator is Operator.LOAD]
+        self.for_sums = frozenset(o.instruction for o in objects.sums).union(*(behind[o.instruction] for o in objects.sums))
+        """The sums of the kernel, and the instructions that one of them waits for."""
         summed = [i for n in sorted(behind[total.instruction]) if (i := backbone.instructions[n]).operator is Operator.LOAD]
         in_line = {a for a in (*results, *reduced) if any(objects.stride(x.access, a) == 1 for x in summed)}
         shared = {a for i in summed for a in i.axes if not set(results) <= set(i.axes)}
@@ -238,19 +240,13 @@ class _Sum:
     def one_by_one(self) -> _Sum | None:
         """The same sum along the lanes with its rows one after the other, where a later pass over them takes them together; None
         elsewhere, and where rows come from memory, which are done with one by one."""
-        later = [o for o in self.objects.operations if o.temporary is None and self._is_later(o.instruction)]
+        later = [o for o in self.objects.operations if o.temporary is None and o.instruction not in self.for_sums]
         passes = any(self.loop[s].axis == self.lanes for o in later for s in o.loops)
         if not self.is_along_lanes or self.below is None or self.passes_again or not passes:
             return None
         found = copy(self)
         found.is_one_by_one = True
         return found
-
-    def _is_later(self, instruction: int) -> bool:
-        """No sum waits for it."""
-        behind = needed(self.objects.backbone.instructions)
-        sums = {o.instruction for o in self.objects.sums}
-        return instruction not in sums.union(*(behind[n] for n in sums))
 
     def clocks(self, tile: tuple[int, int]) -> float:
         """Time of a product in tiles of so many rows and vectors, against the least: that of the multiply-adds, of the loads or
@@ -357,7 +353,7 @@ class _Sum:
                 yield "partials", (statement,), "TREE"
         for operation in self.objects.operations:
             if operation is not self.total and operation.operator is not Operator.LOAD and operation.temporary is None:
-                is_summed = self.is_one_by_one and not self._is_later(operation.instruction)
+                is_summed = self.is_one_by_one and operation.instruction in self.for_sums
                 for statement in operation.loops:
                     if is_summed and self.loop[statement].axis == self.below:
                         continue
@@ -427,7 +423,7 @@ class _Sum:
         instructions = self.objects.backbone.instructions
         for temporary in self.objects.temporaries:
             is_load, use = instructions[temporary.producer].operator is Operator.LOAD, temporary.consumer
-            if is_load and instructions[use].carry is None and (not self.is_one_by_one or self._is_later(use)):
+            if is_load and instructions[use].carry is None and not (self.is_one_by_one and use in self.for_sums):
                 yield from self._merged(temporary)
 
     def _merged(self, temporary: Temporary) -> Iterator[Habit]:
@@ -475,10 +471,8 @@ class _Sum:
 
     def _loaded_after(self) -> Iterator[Habit]:
         """Loads that no sum reads come behind the steps, whose totals need the registers."""
-        behind = needed(self.objects.backbone.instructions)
-        summed = frozenset[int]().union(*(behind[total.instruction] for total in self.objects.sums))
         for load in self.objects.operations:
-            if load.operator is Operator.LOAD and load.temporary is None and load.instruction not in summed:
+            if load.operator is Operator.LOAD and load.temporary is None and load.instruction not in self.for_sums:
                 for step in self.total.loops:
                     if self.loop[step].is_reduction:
                         yield "order", (load.statement, step), "AFTER"

@@ -305,21 +305,20 @@ class Comparison:
                     numbers[element] = self._drawn(element, near, rng)
                 return numbers[element]
 
-            told = self._tells_apart(got, want, kinds, numbers, number_of)
-            if told:
+            if self._tells_apart(got, want, kinds, numbers, number_of):
                 nodes = sum(1 for root in (got, want) for _ in iterate_post(root))
                 return fewer(numbers, partial(self._still_tell_apart, got, want, kinds), self._may_be_plain, nodes)
         return None
 
     def _tells_apart(
         self, got: Term, want: Term, kinds: Mapping[Term, DType], numbers: Mapping[Term, int], number_of: Callable[[Term], int]
-    ) -> bool | None:
-        """Whether the terms have different values, of the numbers that are asked for; None: the wanted one has none."""
+    ) -> bool:
+        """Whether the terms have different values, of the numbers that are asked for."""
         dtype = self.algebra.dtype
         context = f64 if self.algebra.modulus_bits == 0 else dtype
         wanted = self._value_of_wanted(want, context, number_of)
         if wanted is None:
-            return None
+            return False
         found = value_of(got, kinds, number_of, self._element)
         if found is None and dtype.is_float:  # words of the kernel's own types have no other meaning
             others = evaluate([got], context, number_of, casts=True)
@@ -330,7 +329,7 @@ class Comparison:
 
     def _still_tell_apart(self, got: Term, want: Term, kinds: Mapping[Term, DType], numbers: dict[Term, int]) -> bool:
         """Whether these numbers do. An element that has none, since another index reads it, is given 0."""
-        return self._tells_apart(got, want, kinds, numbers, lambda element: numbers.setdefault(element, 0)) is True
+        return self._tells_apart(got, want, kinds, numbers, lambda element: numbers.setdefault(element, 0))
 
     def _drawn(self, element: Term, near: list[int], rng: random.Random) -> int:
         """A number that the element may hold."""

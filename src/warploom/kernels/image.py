@@ -5,8 +5,7 @@ holds `outputs[0]` input rows below one another from row `outputs[0] * row` of t
 computes the outputs at the same places; what a shuffle brings serves every output of its column. In `stencil2d_runs` and
 `conv2d_runs` a lane has neighbouring outputs, so that a row of inputs takes K - 1 shuffles. Where rows of outputs are whole
 vectors (w a multiple of them), blocks of whole tiles store vectors and check no element; other blocks compute their outputs one
-by one,
-neighbouring lanes at neighbouring places.
+by one, neighbouring lanes at neighbouring places.
 Source: Swizzle Inventor, section 7.1; one partition and one transformation hole per axis.
 """
 

@@ -1,7 +1,7 @@
 """Single instructions of PTX, changed at random: `ptx check` refuses none that ptxas takes, and most of those that it refuses.
 
 ptxas takes some words that its own language does not have, which are left out: `.pred` beside the types, the classes of testp,
-words that stand twice, and special registers in vectors.
+words that stand twice, special registers and predicates in vectors, pairs of halves as vectors, factors in f8 of other lengths.
 """
 
 from __future__ import annotations
@@ -35,7 +35,10 @@ _OPERANDS = (
 )  # fmt: skip
 _OF_WIDTH = {"8": "h", "16": "h", "32": "r", "64": "d"}
 _CLASSES = frozenset({"finite", "infinite", "number", "notanumber", "normal", "subnormal"})
+_ARITHMETIC = frozenset({"add", "sub", "mul", "fma", "neg", "abs", "min", "max", "ex2", "tanh"})
 _SAID = re.compile(r"line (\d+); (?:error|fatal)\s*: (.*)")
+_NARROW = re.compile(r"warning : (Program uses 32-bit address) on line '(\d+)'")
+"""Which ptxas refuses from sm_90 on where the instruction is reached, once, at the end."""
 
 
 @cache
@@ -51,29 +54,52 @@ def _words() -> tuple[str, ...]:
 
 
 def changed(seed: str, rng: random.Random) -> str:
-    """The instruction with another type, a modifier more, less or elsewhere, or another operand."""
+    """The instruction with another type, a modifier more, less or elsewhere, or other operands."""
     guard, plain = _guarded(seed)
     head, _, operands = plain.partition(" ")
     parts = head.split(".")
     places = range(1, len(parts))
     types = [k for k in places if parts[k] in TYPES]
     way = rng.random()
-    if way < 0.35 and types:
+    if way < 0.3 and types:
         k = rng.choice(types)
         parts[k] = rng.choice(sorted(TYPES))
         width = re.search(r"(8|16|32|64)\Z", parts[k])
         if width is not None and rng.random() < 0.5:
             operands = re.sub(r"\b[rhd](\d)", lambda m: _OF_WIDTH[width[1]] + m[1], operands)
-    elif way < 0.5 and places:
+    elif way < 0.42 and places:
         del parts[rng.choice(places)]
-    elif way < 0.75:
+    elif way < 0.6:
         parts.insert(rng.randint(1, len(parts)), rng.choice(_words()))
-    elif way < 0.88 and places:
+    elif way < 0.7 and places:
         parts[rng.choice(places)] = rng.choice(_words())
+    elif way < 0.85 and operands:
+        operands = _rearranged(operands, rng)
     elif named := list(re.finditer(r"\b[rhdp]\d\b|\b\d+\b", operands)):
         one = rng.choice(named)
         operands = operands[: one.start()] + rng.choice(_OPERANDS) + operands[one.end() :]
     return f"{guard}{'.'.join(parts)} {operands}".strip()
+
+
+def _rearranged(operands: str, rng: random.Random) -> str:
+    """Two operands exchanged, one more or less, brackets more or less, or a vector with one element more or less."""
+    found = [p.strip() for p in re.split(r",(?![^{]*\})", operands)]
+    k = rng.randrange(len(found))
+    match rng.randrange(5):
+        case 0:
+            m = rng.randrange(len(found))
+            found[k], found[m] = found[m], found[k]
+        case 1:
+            del found[k]
+        case 2:
+            found.insert(k, found[k])
+        case 3:
+            found[k] = found[k][1:-1] if found[k].startswith("[") else f"[{found[k]}]"
+        case _:
+            elements = found[k].strip("{}").split(",")
+            kept = elements[:-1] if len(elements) > 1 and rng.random() < 0.5 else [*elements, elements[0]]
+            found[k] = "{" + ",".join(kept) + "}"
+    return ", ".join(found)
 
 
 def _guarded(text: str) -> tuple[str, str]:
@@ -92,12 +118,15 @@ def given(case: int) -> list[str]:
 
 def _is_strange(line: str) -> bool:
     words = _guarded(line)[1].partition(" ")[0].split(".")
-    if re.search(r"\{[^}]*%", line):
+    if re.search(r"\{[^}]*(%|p\d)", line):
+        return True
+    if "{" in line and (words[0] in _ARITHMETIC or (words[0] == "mma" and not {"e4m3", "e5m2"}.isdisjoint(words))):
         return True
     others = [w for w in words[1:] if w not in TYPES]
     beside = [w for w in words[1:] if w in TYPES and w != "pred"]
     return (
         len({*others}) < len(others)
+        or (words[0] == "mma" and len(words) - len(others) > 5)
         or ("pred" in words and bool(beside))
         or (words[0] == "testp") != any(map(_CLASSES.__contains__, words))
     )
@@ -114,6 +143,7 @@ def refused_by_ptxas(lines: list[str]) -> dict[str, str]:
             command = [str(find_tool("ptxas")), "-O0", "-arch=sm_90a", str(path), "-o", str(path.with_suffix(".cubin"))]
             ran = subprocess.run(command, capture_output=True, text=True, check=False)
             wrong = {int(m[1]) - _FIRST: m[2] for m in _SAID.finditer(ran.stderr)}
+            wrong |= {int(m[2]) - _FIRST: m[1] for m in _NARROW.finditer(ran.stderr)}
             wrong = {k: text for k, text in wrong.items() if 0 <= k < len(left)}
             if not wrong:
                 return said if ran.returncode == 0 else dict.fromkeys(left, "all of these together") | said

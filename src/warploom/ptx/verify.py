@@ -11,7 +11,18 @@ from dataclasses import dataclass
 
 from warploom.core import Diagnostic, Span, UserError
 from warploom.ptx.flow import branch_targets
-from warploom.ptx.instructions import Row, find_row, has_form, operand_names, operand_slots, space, types, types_of_forms
+from warploom.ptx.instructions import (
+    Row,
+    data_types,
+    find_row,
+    has_form,
+    operand_faults,
+    operand_names,
+    operand_slots,
+    space,
+    types,
+    types_of_forms,
+)
 from warploom.ptx.routine import SPECIAL_REGISTERS, TYPE_BITS, Program, Routine, Variable, lower
 from warploom.ptx.syntax import (
     Address,
@@ -172,6 +183,9 @@ class _Checker:
         if self.header.version is not None and row.ptx > self.header.version:
             needed = "{}.{}".format(*row.ptx)
             self.say("PTX_NEWER", f"expected .version {needed} or later for {instruction.name}", index, f".version {needed}")
+        if row.name in ("shfl", "vote") and (self.header.version or NEWEST) >= (6, 4) and (self.header.sm or 0) >= 70:
+            message = f"expected {instruction.opcode}.sync from PTX 6.4 and sm_70 on, found {instruction.name}"
+            self.say("PTX_FORM", message, index, "Name the lanes that take part: .sync, and a mask as the last operand.")
         if self.header.sm is not None and row.sm > self.header.sm:
             self.say("PTX_NEWER", f"expected .target sm_{row.sm} or later for {instruction.name}", index, f".target sm_{row.sm}")
 
@@ -200,9 +214,7 @@ class _Checker:
             self.say("PTX_TYPE", f"expected a type such as .b32 in {instruction.name}, found none", index)
         if instruction.opcode == "cvt" and "pack" not in instruction.modifiers and len(named) != 2:
             self.say("PTX_TYPE", f"expected two types in {instruction.name}, found {len(named)}", index)
-        if instruction.opcode == "lop3" and isinstance(table := instruction.operands[4], Integer) and not 0 <= table.value <= 255:
-            self.say("PTX_VALUE", f"expected a table of 0 to 255 in {instruction.name}, found {table.value}", index)
-        self.numbers_of_operands(index, instruction)
+        self.operands(index, instruction)
         is_conversion = instruction.opcode == "cvt" and len(named) == len(instruction.operands) == 2
         if (
             instruction.opcode == "mov"
@@ -213,10 +225,17 @@ class _Checker:
             message = f"expected a type of bits such as .b64 in a mov of parts, found .{named[0]}"
             self.say("PTX_TYPE", message, index)
         is_load_or_store = instruction.opcode in ("ld", "st", "ldu")
-        kinds = _data_of_atomics(instruction, named)
+        kinds = data_types(instruction)
         for k, (slot, operand) in enumerate(zip(slots, instruction.operands, strict=True)):
             expected = kinds.get(k) or _expected(slot.type, named, instruction)
-            if is_conversion:
+            if k in kinds and isinstance(operand, Vector):
+                for element in operand.elements:
+                    self.agrees(index, instruction, element, expected)
+                expected = ""
+            if instruction.opcode == "cvt" and k and k in kinds:
+                self.at_least(index, instruction, operand, expected)
+                expected = expected if isinstance(operand, Integer | Float) else ""
+            elif is_conversion and not kinds:
                 self.at_least(index, instruction, operand, named[k])
                 expected = named[k] if isinstance(operand, Integer | Float) else ""
             if is_load_or_store and slot.role in ("d", "a") and named:
@@ -233,26 +252,16 @@ class _Checker:
                 is_stored = instruction.opcode == "st" and k == 1 and named
                 self.is_source(index, instruction, operand, named[-1] if is_stored else expected)
 
-    def numbers_of_operands(self, index: int, instruction: Instruction) -> None:
-        """As many elements as .v2 and the like say; a predicate beside setp and lop3 where they combine with one; whole warps."""
+    def operands(self, index: int, instruction: Instruction) -> None:
+        """Places, numbers and values of operands; a predicate beside the result of setp and lop3 where they combine with one."""
+        for code, wanted, found in operand_faults(instruction, self.width):
+            self.say(code, f"expected {wanted} in {instruction.name}, found {found}", index)
         opcode, operands, modifiers = instruction.opcode, instruction.operands, instruction.modifiers
-        if opcode in ("ld", "st", "ldu") and "async" not in modifiers and "bulk" not in modifiers:
-            data = operands[1 if opcode == "st" else 0]
-            wanted = next((int(m[1:]) for m in modifiers if m in _VECTORS), 1)
-            found = len(data.elements) if isinstance(data, Vector) else self.width(data)
-            if found != wanted:
-                self.say("PTX_OPERANDS", f"expected {wanted} elements in {instruction.name}, found {found}", index)
         combines = not {"and", "or", "xor"}.isdisjoint(modifiers)
-        if opcode in _COMBINING and len(operands) != (wanted := _COMBINING[opcode] + combines):
-            self.say("PTX_OPERANDS", f"expected {wanted} operands of {instruction.name}, found {len(operands)}", index)
         has_two = isinstance(operands[0], Pair) if operands else False
         if (opcode == "lop3" and has_two != combines) or (opcode == "setp" and has_two and not _HALVES.isdisjoint(modifiers)):
             message = f"expected {'one result' if has_two else 'a predicate beside the result'} of {instruction.name}, "
             self.say("PTX_OPERANDS", f"{message}found {operand_text(operands[0])}", index)
-        count = _threads(instruction) if opcode in ("bar", "barrier") else None
-        if count is not None and (count % 32 or count < 0 or (count == 0 and "arrive" in modifiers)):
-            message = f"expected a multiple of 32 threads in {instruction.name}, found {count}"
-            self.say("PTX_VALUE", message, index)
 
     def width(self, operand: Operand) -> int:
         """Elements of a register; a vector register has its own number."""
@@ -289,7 +298,7 @@ class _Checker:
                 message = f"expected a constant of type .{expected} in {instruction.name}, found {operand_text(part)}"
                 self.say("PTX_VALUE", message, index, "Write floats as 0f3F800000 or 1.0, integers without a point.")
             elif (isinstance(part, Negation) and expected not in ("", "pred")) or (
-                isinstance(part, Name) and not self.is_readable(instruction, operand_names(part), expected)
+                isinstance(part, Name) and (part.text == "_" or not self.is_readable(instruction, operand_names(part), expected))
             ):
                 message = f"expected a register or a number in {instruction.name}, found {operand_text(part)}"
                 self.say("PTX_OPERANDS", message, index, "Move it into a register first.")
@@ -299,11 +308,11 @@ class _Checker:
         name = next(iter(names), "")
         if name in _READ_ONLY and expected:
             is_exact = TYPE_BITS[SPECIAL_REGISTERS[name]] == TYPE_BITS.get(expected, 0) and expected[0] != "f"
-            is_short = TYPE_BITS.get(expected) == 16 and name.startswith(_SHORT)
+            is_short = (TYPE_BITS.get(expected) == 16 and name.startswith(_SHORT)) or name == "%gridid"
             return instruction.opcode == "cvt" or (instruction.opcode == "mov" and (is_exact or is_short))
         if self.space_of(name):
             return instruction.opcode in ("mov", "cvta", "call") or not expected
-        return bool(name) or not names
+        return True
 
     def address(self, index: int, instruction: Instruction, operand: Address) -> None:
         """A variable is accessed in its own space, or by generic addresses if these reach it; predicates are no addresses."""
@@ -313,11 +322,14 @@ class _Checker:
         if not isinstance(operand.base, Name) or instruction.opcode not in ("ld", "st", "atom", "red", "ldu"):
             return
         name, named = operand.base.text, space(instruction)
+        if named in ("", "global") and (self.header.sm or 0) >= 90 and TYPE_BITS.get(self.kind(operand.base)) == 32:
+            message = f"expected an address of 64 bits in {instruction.name}, found {name} of type .{self.kind(operand.base)}"
+            self.say("PTX_TYPE", message, index, "Write .shared for an address in shared memory, or widen it by cvt.u64.u32.")
         own = self.space_of(name)
         if own and (own != named if named else own in ("const", "param")):
             message = f"expected a variable in {named or 'global, shared or local'} memory in {instruction.name}, "
             self.say("PTX_SPACE", f"{message}found {name} in {own} memory", index, f"Write {instruction.opcode}.{own}.")
-        elif name == "_" or name in _READ_ONLY or self.routine.registers.get(name) == "pred":
+        elif name in _READ_ONLY or self.routine.registers.get(name) == "pred":
             self.say("PTX_OPERANDS", f"expected an address in {instruction.name}, found [{name}]", index)
 
     def space_of(self, name: str) -> str:
@@ -379,27 +391,6 @@ def _expected(slot: str, named: tuple[str, ...], instruction: Instruction) -> st
             return slot
 
 
-def _data_of_atomics(instruction: Instruction, named: tuple[str, ...]) -> dict[int, str]:
-    """Types of the operands of atom and red that are data, by their places; of vectors none."""
-    modifiers = instruction.modifiers
-    if instruction.opcode not in ("atom", "red") or "async" in modifiers or not named or not _VECTORS.isdisjoint(modifiers):
-        return {}
-    places = (1,) if instruction.opcode == "red" else (0, 2, 3) if "cas" in modifiers else (0, 2)
-    return dict.fromkeys(places, named[-1])
-
-
-_VECTORS = frozenset({"v2", "v4", "v8"})
-
-
-def _threads(instruction: Instruction) -> int | None:
-    """The number of threads that a barrier names as a constant."""
-    place = len(instruction.operands) - 1 - ("red" in instruction.modifiers)
-    named = instruction.operands[place] if place > int("red" in instruction.modifiers) else None
-    return named.value if isinstance(named, Integer) and "warp" not in instruction.modifiers else None
-
-
-_COMBINING = {"setp": 3, "lop3": 5}
-"""Operands without the predicate that .and, .or and .xor combine with."""
 _COMPUTING = frozenset({"integer", "float", "half", "compare", "logic", "move", "convert"})
 _HALVES = frozenset({"f16", "bf16"})
 

@@ -96,7 +96,7 @@ LOGIC_ROWS: tuple[Row, ...] = (
     row("xor", "9.7.8.3", "logic", _THREE),
     row("not", "9.7.8.4", "logic", _TWO),
     row("cnot", "9.7.8.5", "logic", _TWO),
-    row("lop3", "9.7.8.6", "logic", "d a:b32 a:b32 a:b32 a a:p?", ptx=(4, 3), sm=50),
+    row("lop3", "9.7.8.6", "logic", "d a:b32 a:b32 a:b32 i a:p?", ptx=(4, 3), sm=50),
     row("shf", "9.7.8.7", "logic", "d:b32 a:b32 a:b32 a:b32", ptx=(3, 1), sm=32),
     row("shl", "9.7.8.8", "logic", "d:1 a:1 a:u32"),
     row("shr", "9.7.8.9", "logic", "d:1 a:1 a:u32"),

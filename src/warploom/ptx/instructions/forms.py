@@ -25,6 +25,7 @@ _NAMES = {
     "MEM": "b8 b16 b32 b64 u8 u16 u32 u64 s8 s16 s32 s64 f32 f64",
     "SEM": "relaxed|acquire|release|acq_rel",
     "SCOPE": "cta|cluster|gpu|sys",
+    "BARRIERS": "shared|shared::cta|shared::cluster",
     "SPACE": "global|shared|shared::cta|shared::cluster|local",
     "PREFETCHED": "L2::64B|L2::128B|L2::256B",
     "RESTRICT": "sync_restrict::shared::cta|sync_restrict::shared::cluster",
@@ -33,6 +34,13 @@ _NAMES = {
     " L2::evict_normal|L2::evict_first|L2::evict_last",
     "SIGNED": "eq|ne|lt|le|gt|ge",
     "UNSIGNED": "eq|ne|lt|le|gt|ge|lo|ls|hi|hs",
+    "F8": "e4m3|e5m2",
+    "I8": "s8|u8",
+    "I4": "s4|u4",
+    "PAIRS": "e4m3x2|e5m2x2|e2m3x2|e3m2x2|e2m1x2",
+    "FOURS": "e4m3x4|e5m2x4|e2m3x4|e3m2x4|e2m1x4",
+    **{f"WIDE{k}": "|".join(f"m64n{n}k{k}" for n in range(8, 257, 8)) for k in (8, 16, 32)},
+    **{f"WHOLE{k}": "|".join(f"m64n{n}k{k}" for n in (8, 16, 24, *range(32, 257, 16))) for k in (32, 256)},
     "REAL": "eq|ne|lt|le|gt|ge|equ|neu|ltu|leu|gtu|geu|num|nan",
 }
 
@@ -197,10 +205,28 @@ bar.arrive [cta] : -
 bar.red popc [cta] : u32
 bar.red and|or [cta] : pred
 bar.warp.sync : -
+barrier.cluster.arrive [release|relaxed aligned] : -
+barrier.cluster.wait [acquire aligned] : -
 barrier.sync [cta aligned] : -
 barrier.arrive [cta aligned] : -
 barrier.red popc [cta aligned] : u32
 barrier.red and|or [cta aligned] : pred
+mbarrier.init [shared|shared::cta] : b64
+mbarrier.inval [shared|shared::cta] : b64
+mbarrier.expect_tx [relaxed {SCOPE} {BARRIERS}] : b64
+mbarrier.complete_tx [relaxed {SCOPE} {BARRIERS}] : b64
+mbarrier.arrive [release|relaxed {SCOPE} {BARRIERS} noComplete] : b64
+mbarrier.arrive.expect_tx [release|relaxed {SCOPE} {BARRIERS}] : b64
+mbarrier.arrive_drop [release|relaxed {SCOPE} {BARRIERS} noComplete] : b64
+mbarrier.arrive_drop.expect_tx [release|relaxed {SCOPE} {BARRIERS}] : b64
+mbarrier.test_wait [parity acquire|relaxed {SCOPE} shared|shared::cta] : b64
+mbarrier.try_wait [parity acquire|relaxed {SCOPE} shared|shared::cta] : b64
+mbarrier.pending_count : b64
+mapa [shared::cluster] : u32 u64
+getctarank [shared::cluster] : u32 u64
+griddepcontrol launch_dependents|wait : -
+setmaxnreg inc|dec sync aligned : u32
+pmevent [mask] : -
 membar cta|gl|sys : -
 membar proxy [*] : -
 fence {SCOPE} [sc|acq_rel|acquire|release] : -
@@ -210,6 +236,7 @@ fence proxy alias : -
 fence proxy async [global|shared|shared::cta|shared::cluster] : -
 fence proxy tensormap::generic|async::generic acquire|release {SCOPE} [{RESTRICT}] : -
 cp.async ca|cg shared|shared::cta global [L2::cache_hint {PREFETCHED}] : -
+cp.async.mbarrier.arrive [noinc shared|shared::cta] : b64
 cp.async.commit_group : -
 cp.async.wait_group : -
 cp.async.wait_all : -
@@ -218,14 +245,28 @@ prefetch L2::evict_last|L2::evict_normal [global] : -
 prefetch tensormap [const|param|global] : -
 prefetchu L1 : -
 isspacep global|shared|shared::cta|shared::cluster|local|const|param|param::entry : -
-mma sync aligned [*] : *
+mma sync aligned m8n8k4 row|col row|col : f16.f16.f16.f16 f32.f16.f16.f16|f32
+mma sync aligned m16n8k8|m16n8k16 row col : f16.f16.f16.f16 f32.f16.f16.f32 f32.bf16.bf16.f32
+mma sync aligned m16n8k4|m16n8k8 row col : f32.tf32.tf32.f32
+mma sync aligned m8n8k4|m16n8k4|m16n8k8|m16n8k16 row col [{RND}] : f64.f64.f64.f64
+mma sync aligned m16n8k16|m16n8k32 row col : f32.{F8}.{F8}.f32 f16.{F8}.{F8}.f16
+mma sync aligned m8n8k16|m16n8k16|m16n8k32 row col [satfinite] : s32.{I8}.{I8}.s32
+mma sync aligned m8n8k32|m16n8k32|m16n8k64 row col [satfinite] : s32.{I4}.{I4}.s32
+mma sync aligned m8n8k128|m16n8k128|m16n8k256 row col xor|and popc : s32.b1.b1.s32
+mma sync aligned kind::f8f6f4|kind::mxf8f6f4|kind::mxf4|kind::mxf4nvf4 [*] : *
 mma.sp sync aligned [*] : *
-wgmma.mma_async sync [*] : *
+wgmma.mma_async sync {WIDE8} [aligned] : f32.tf32.tf32
+wgmma.mma_async sync {WIDE16} [aligned] : f16|f32.f16.f16 f32.bf16.bf16
+wgmma.mma_async sync {WIDE32} [aligned] : f16|f32.{F8}.{F8}
+wgmma.mma_async sync {WHOLE32} [aligned satfinite] : s32.{I8}.{I8}
+wgmma.mma_async sync {WHOLE256} and popc [aligned] : s32.b1.b1
+wgmma.mma_async.sp sync aligned [*] : *
 wgmma.fence sync [aligned] : -
 wgmma.commit_group sync [aligned] : -
 wgmma.wait_group sync [aligned] : -
-stmatrix sync aligned [*] : *
-movmatrix sync aligned [*] : *
+stmatrix sync aligned m8n8 x1|x2|x4 [trans shared|shared::cta] : b16
+stmatrix sync aligned m16n8 x1|x2|x4 trans [shared|shared::cta] : b8
+movmatrix sync aligned m8n8 trans : b16
 cvt [sat] : {I}.{I}
 cvt rni|rzi|rmi|rpi [ftz sat] : {I}.f32
 cvt rni|rzi|rmi|rpi [sat] : {I}.f16|bf16|f64
@@ -241,6 +282,11 @@ cvt [{RND} sat] : f16.bf16 bf16.f16 f32.bf16 f64.bf16
 cvt rn|rz [relu satfinite] : f16.f32 bf16.f32 f16x2.f32 bf16x2.f32 tf32.f32
 cvt rs [relu satfinite] : f16x2.f32 bf16x2.f32
 cvt rna [satfinite] : tf32.f32
+cvt rn satfinite [relu] : {PAIRS}.f32|f16x2|bf16x2
+cvt rn [relu] : f16x2|bf16x2.{PAIRS}
+cvt rs satfinite [relu] : {FOURS}.f32
+cvt rz|rp [satfinite] : ue8m0x2.f32|bf16x2
+cvt rn : bf16x2.ue8m0x2
 cvt.pack sat : u16.s32 s16.s32 u8.s32.b32 s8.s32.b32 u4.s32.b32 s4.s32.b32 u2.s32.b32 s2.s32.b32
 set eq|ne [and|or|xor] : u32|s32|f32.b16|b32|b64
 set {UNSIGNED} [and|or|xor] : u32|s32|f32.u16|u32|u64
@@ -259,8 +305,8 @@ brkpt : -
 """
 
 
-_UNJUDGED = frozenset(t for t in TYPES if re.match(r"e\dm\d|ue|s2f6", t))
-"""Types of newer conversions, whose forms are many and which only the tensor cores know otherwise."""
+_UNJUDGED = re.compile(r"s2f6|scaled::")
+"""The newest conversions, which no compiler of ours can be asked about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,7 +379,7 @@ def types_of_forms(instruction: Instruction) -> tuple[str, ...]:
 @lru_cache(maxsize=4096)
 def _has_form(opcode: str, modifiers: tuple[str, ...], row: Row | None) -> bool:
     types = tuple(m for m in modifiers if m in TYPES)
-    if opcode not in _OPCODES or (opcode == "cvt" and not _UNJUDGED.isdisjoint(types)):
+    if opcode not in _OPCODES or (opcode == "cvt" and any(map(_UNJUDGED.match, modifiers))):
         return True
     forms, words = _forms_and_words(opcode, modifiers, row)
     return (not forms and row is not None) or any(form.takes(words, types) for form in forms)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Literal, assert_never
+from typing import assert_never
 
 from warploom.ptx.instructions.arithmetic import FLOAT_ROWS, INTEGER_ROWS, LOGIC_ROWS, VIDEO_ROWS
 from warploom.ptx.instructions.movement import ASYNC_ROWS, MEMORY_ROWS, MOVE_ROWS, TEXTURE_ROWS
@@ -16,7 +16,7 @@ from warploom.ptx.instructions.parallel import (
     MISCELLANEOUS_ROWS,
     WARP_ROWS,
 )
-from warploom.ptx.instructions.rows import Row, Slot
+from warploom.ptx.instructions.rows import Role, Row, Slot
 from warploom.ptx.syntax import (
     Address,
     Float,
@@ -54,8 +54,6 @@ TYPES: frozenset[str] = frozenset({
 """Modifiers that are types (PTX ISA 5.2)."""
 SPACES: frozenset[str] = frozenset({"const", "global", "local", "param", "shared"})
 """Modifiers that are state spaces; `::cta`, `::cluster`, `::entry`, `::func` may follow."""
-
-Role = Literal["d", "x", "a", "m", "l"]
 
 
 @lru_cache(maxsize=4096)

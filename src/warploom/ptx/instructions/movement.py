@@ -8,7 +8,7 @@ MOVE_ROWS: tuple[Row, ...] = (
     row("mov", "9.7.9.3", "move", "d:1 a:1"),
     row("prmt", "9.7.9.7", "move", "d:b32 a:b32 a:b32 a:b32", ptx=(2, 0), sm=20),
     row("isspacep", "9.7.9.19", "convert", "d:p a", ptx=(2, 0), sm=20),
-    row("cvta", "9.7.9.20", "convert", "d:1 a", ptx=(2, 0), sm=20),
+    row("cvta", "9.7.9.20", "convert", "d:1 a:1", ptx=(2, 0), sm=20),
     row("cvt", "9.7.9.21", "convert", "d a a? a?"),
     row("cvt.pack", "9.7.9.22", "convert", "d a a a?", ptx=(6, 5), sm=72),
     row("mapa", "9.7.9.23", "convert", "d:1 a a:b32", ptx=(7, 8), sm=90),
@@ -38,9 +38,9 @@ MEMORY_ROWS: tuple[Row, ...] = (
 )
 
 ASYNC_ROWS: tuple[Row, ...] = (
-    row("cp.async", "9.7.9.25.3.1", "async", "m m a a? a?", ptx=(7, 0), sm=80, memory="reads writes"),
+    row("cp.async", "9.7.9.25.3.1", "async", "m m i a? a?", ptx=(7, 0), sm=80, memory="reads writes"),
     row("cp.async.commit_group", "9.7.9.25.3.2", "async", "", ptx=(7, 0), sm=80),
-    row("cp.async.wait_group", "9.7.9.25.3.3", "async", "a", ptx=(7, 0), sm=80, memory="orders"),
+    row("cp.async.wait_group", "9.7.9.25.3.3", "async", "i", ptx=(7, 0), sm=80, memory="orders"),
     row("cp.async.wait_all", "9.7.9.25.3.3", "async", "", ptx=(7, 0), sm=80, memory="orders"),
     row("cp.async.bulk", "9.7.9.25.4.1", "async", "m m a a*", ptx=(8, 0), sm=90, memory="reads writes"),
     row("cp.reduce.async.bulk", "9.7.9.25.4.2", "async", "m m a a*", ptx=(8, 0), sm=90, memory="reads writes"),
@@ -51,7 +51,7 @@ ASYNC_ROWS: tuple[Row, ...] = (
     row("cp.reduce.async.bulk.tensor", "9.7.9.27.1.3", "async", "m m a*", ptx=(8, 0), sm=90, memory="reads writes"),
     row("cp.async.bulk.prefetch.tensor", "9.7.9.27.1.4", "async", "m a*", ptx=(8, 0), sm=90),
     row("cp.async.bulk.commit_group", "9.7.9.27.2.1", "async", "", ptx=(8, 0), sm=90),
-    row("cp.async.bulk.wait_group", "9.7.9.27.2.2", "async", "a", ptx=(8, 0), sm=90, memory="orders"),
+    row("cp.async.bulk.wait_group", "9.7.9.27.2.2", "async", "i", ptx=(8, 0), sm=90, memory="orders"),
     row("tensormap.replace", "9.7.9.28", "async", "m a a?", ptx=(8, 3), sm=90, memory="writes"),
 )
 

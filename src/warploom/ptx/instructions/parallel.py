@@ -73,7 +73,7 @@ MATRIX_ROWS: tuple[Row, ...] = (
         collective="warpgroup"),
     row("wgmma.fence", "9.7.15.7.1", "matrix", "", ptx=(8, 0), sm=90, memory="orders", collective="warpgroup"),
     row("wgmma.commit_group", "9.7.15.7.2", "matrix", "", ptx=(8, 0), sm=90, collective="warpgroup"),
-    row("wgmma.wait_group", "9.7.15.7.3", "matrix", "a", ptx=(8, 0), sm=90, memory="orders", collective="warpgroup"),
+    row("wgmma.wait_group", "9.7.15.7.3", "matrix", "i", ptx=(8, 0), sm=90, memory="orders", collective="warpgroup"),
     *(row(f"tcgen05.{name}", f"9.7.16.{number}", "matrix", signature, ptx=(8, 6), sm=100, memory=memory, collective="warp")
       for name, number, signature, memory in (
           ("alloc", "7.1", "m a:b32", "writes"),
@@ -100,7 +100,7 @@ MATRIX_ROWS: tuple[Row, ...] = (
 MISCELLANEOUS_ROWS: tuple[Row, ...] = (
     row("brkpt", "9.7.19.1", "misc", "", sm=11),
     row("nanosleep", "9.7.19.2", "misc", "a:b32", ptx=(6, 3), sm=70),
-    row("pmevent", "9.7.19.3", "misc", "a", ptx=(1, 4)),
+    row("pmevent", "9.7.19.3", "misc", "i", ptx=(1, 4)),
     row("trap", "9.7.19.4", "misc", ""),
-    row("setmaxnreg", "9.7.19.5", "misc", "a", ptx=(8, 0), sm=90, collective="warpgroup"),
+    row("setmaxnreg", "9.7.19.5", "misc", "i", ptx=(8, 0), sm=90, collective="warpgroup"),
 )

@@ -2,7 +2,8 @@
 
 A signature lists operand slots in text order, `ROLE[:TYPE][?*]`:
 
-    role   d written   x read and written   a read   m address (its registers are read)   l label, function or list of them
+    role   d written   x read and written   a read   m address in brackets (its registers are read)   i integer constant
+           l label, function or list of them
     type   1 first type of the instruction   2 second type   w twice as wide as the first, if `.wide`, else the first
            p predicate   or a type's name; none: no rule
     ?      may be left out     *      any number of such operands
@@ -20,15 +21,16 @@ InstructionClass = Literal[
 ]  # fmt: skip
 Collective = Literal["", "warp", "warpgroup", "block", "cluster"]
 """The threads that execute the instruction together."""
+Role = Literal["d", "x", "a", "m", "i", "l"]
 
-_SLOT = re.compile(r"(?P<role>[dxaml])(?::(?P<type>\w+))?(?P<count>[?*]?)\Z")
+_SLOT = re.compile(r"(?P<role>[dxamil])(?::(?P<type>\w+))?(?P<count>[?*]?)\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
     """One place for an operand."""
 
-    role: Literal["d", "x", "a", "m", "l"]
+    role: Role
     type: str
     """'' when no rule is known."""
     is_optional: bool
@@ -107,5 +109,5 @@ def _slot(text: str) -> Slot:
     match = _SLOT.match(text)
     assert match is not None, text
     role, count = match["role"], match["count"]
-    assert role in ("d", "x", "a", "m", "l")
+    assert role in ("d", "x", "a", "m", "i", "l")
     return Slot(role, match["type"] or "", count == "?", count == "*")

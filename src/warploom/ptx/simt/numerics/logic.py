@@ -51,8 +51,8 @@ def combine(operator: Combine, p: Flags, q: Flags) -> Flags:
 
 
 def lop3(a: Bits, b: Bits, c: Bits, table: int) -> Bits:
-    """Any function of three bits: bit 4a + 2b + c of the 8-bit `table` is its value; b32."""
-    low, difference = table & 15, (table & 15) ^ (table >> 4)
+    """Any function of three bits: bit 4a + 2b + c of `table` is its value; b32. Bits of the table from 8 on say nothing."""
+    low, difference = table & 15, (table ^ (table >> 4)) & 15
     if not difference:
         return _pair(b, c, low) | (a & np.uint32(0))
     masked = a & _pair(b, c, difference)

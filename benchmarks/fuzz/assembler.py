@@ -1,7 +1,8 @@
 """Single instructions of PTX, changed at random: `ptx check` refuses none that ptxas takes, and most of those that it refuses.
 
 ptxas takes some words that its own language does not have, which are left out: `.pred` beside the types, the classes of testp,
-words that stand twice, special registers and predicates in vectors, pairs of halves as vectors, factors in f8 of other lengths.
+words that stand twice, special registers and predicates in vectors, pairs of halves as vectors, factors in f8 of other lengths,
+`.col` of ldmatrix.
 """
 
 from __future__ import annotations
@@ -126,6 +127,7 @@ def _is_strange(line: str) -> bool:
     beside = [w for w in words[1:] if w in TYPES and w != "pred"]
     return (
         len({*others}) < len(others)
+        or (words[0] == "ldmatrix" and "col" in words)
         or (words[0] == "mma" and len(words) - len(others) > 5)
         or ("pred" in words and bool(beside))
         or (words[0] == "testp") != any(map(_CLASSES.__contains__, words))

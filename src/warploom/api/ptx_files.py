@@ -204,6 +204,7 @@ def run_ptx(
     block: Extents,
     kernel: str | None = None,
     cluster: Extents | None = None,
+    cooperative: bool = False,
     symbols: Mapping[str, NDArray[Any]] | None = None,
     shared_bytes: int = 0,
     counts: bool = False,
@@ -214,9 +215,9 @@ def run_ptx(
     """Runs a kernel on arrays, without a GPU; finds its mistakes and counts what it costs. `warploom ptx run`.
 
     ptx: a text of several lines, or a path. args: in the order of the parameters, arrays for pointers and numbers for others;
-    they are left as they are. cluster: blocks of a cluster; None: as `.reqnctapercluster` says. symbols: what variables of the
-    module hold. counts: count (slower). checks: look for races and for what was never written. limit: instructions times threads
-    before it gives up. budget_s: CPU seconds. Raises UserError for bad input.
+    they are left as they are. cluster: blocks of a cluster; None: as `.reqnctapercluster` says. cooperative: blocks may wait for
+    their grid. symbols: what variables of the module hold. counts: count (slower). checks: look for races and for what was never
+    written. limit: instructions times threads before it gives up. budget_s: CPU seconds. Raises UserError for bad input.
     """
     program, file = _program(ptx)
     name = program.kernel(kernel).name
@@ -228,6 +229,7 @@ def run_ptx(
             launch(
                 program, name, grid=shape[0], block=shape[1], args=args, symbols=symbols, dynamic_shared_bytes=shared_bytes,
                 counts=counts, checks=checks, limit=limit, cluster=None if cluster is None else _triple(cluster, "cluster"),
+                cooperative=cooperative,
             )
         )  # fmt: skip
         return launch_outcome(f"{file}:{name}", ran[0], (), watch)

@@ -117,6 +117,7 @@ def _module_names(module: Module, program: Program) -> frozenset[str]:
 class _Checker:
     def __init__(self, header: _Header, known: frozenset[str], routine: Routine, variables: Mapping[str, Variable]) -> None:
         self.header = header
+        self.version: tuple[int, int] = header.version or NEWEST
         self.variables = variables
         self.routine = routine
         self.known = known
@@ -156,7 +157,7 @@ class _Checker:
         """Modifiers that PTX does not have together."""
         wanted = types_of_forms(instruction)
         found = types(instruction)
-        if (self.header.version or NEWEST) > NEWEST:
+        if self.version > NEWEST:
             self.say("PTX_UNKNOWN", f"expected an instruction of PTX ISA 9.1, found {instruction.name}", index)
         elif wanted and found:
             of_width = [w for w in wanted if _WIDTH.findall(w) == _WIDTH.findall(".".join(found))] or wanted
@@ -183,7 +184,7 @@ class _Checker:
         if self.header.version is not None and row.ptx > self.header.version:
             needed = "{}.{}".format(*row.ptx)
             self.say("PTX_NEWER", f"expected .version {needed} or later for {instruction.name}", index, f".version {needed}")
-        if row.name in ("shfl", "vote") and (self.header.version or NEWEST) >= (6, 4) and (self.header.sm or 0) >= 70:
+        if row.name in ("shfl", "vote") and self.version >= (6, 4) and (self.header.sm or 0) >= 70:
             message = f"expected {instruction.opcode}.sync from PTX 6.4 and sm_70 on, found {instruction.name}"
             self.say("PTX_FORM", message, index, "Name the lanes that take part: .sync, and a mask as the last operand.")
         if self.header.sm is not None and row.sm > self.header.sm:

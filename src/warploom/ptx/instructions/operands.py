@@ -22,7 +22,7 @@ _SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)\Z")
 
 
 def operand_faults(instruction: Instruction, width: Callable[[Operand], int]) -> Iterator[Fault]:
-    """What PTX does not take of an instruction that has a row and as many operands as this has slots.
+    """Faults of an instruction that has a row and as many operands as this has slots: what PTX does not take.
 
     `width` gives the elements of a register: more than 1 of one that is declared as a vector.
     """
@@ -50,7 +50,8 @@ def data_types(instruction: Instruction) -> dict[int, str]:
             return found
         case "cvt" if "pack" not in modifiers and len(named) == 2 and any(t.endswith("x2") for t in named):
             return {0: named[0], **dict.fromkeys(range(1, 2 + (named[1] == "f32")), named[1])}
-    return {}
+        case _:
+            return {}
 
 
 def _places(instruction: Instruction) -> Iterator[Fault]:
@@ -151,15 +152,10 @@ def _fragments(instruction: Instruction) -> dict[int, int]:
         return {}
     m, n, k = map(int, shape.groups())
     threads = 32 if opcode == "mma" else 128
-    sizes = {0: (m * n, 0), 1: (m * k, 1), 2: (k * n, 2), 3: (m * n, 3)} if opcode == "mma" else {0: (m * n, 0), 1: (m * k, 1)}
-    found: dict[int, int] = {}
-    for place, (elements, type_place) in sizes.items():
-        if type_place >= len(named) or (opcode == "wgmma" and place == 1 and not isinstance(operands[1], Vector)):
-            continue
-        bits = _bits(named[type_place])
-        parts = 4 if shape[0] == "m8n8k4" and bits < 64 and named[1] == "f16" else 1
-        found[place] = elements * bits * parts // (threads * max(bits, 32))
-    return found
+    sizes = [m * n, m * k, k * n, m * n] if opcode == "mma" else [m * n, *([m * k] if isinstance(operands[1], Vector) else [])]
+    bits = [_bits(t) for t in named]
+    copies = 4 if shape[0] == "m8n8k4" and named[1] == "f16" else 1
+    return {place: size * bits[place] * copies // (threads * max(bits[place], 32)) for place, size in enumerate(sizes)}
 
 
 def _is_scaled(instruction: Instruction) -> bool:
@@ -188,7 +184,7 @@ def _constants(instruction: Instruction) -> Iterator[Fault]:
         number, threads = _value(operands[first]), None
         if len(operands) > 1 + 2 * first:
             threads = _value(operands[first + 1])
-        if number is not None and not 0 <= number < 16:
+        if number is not None and not 0 <= number % (1 << 32) < 16:
             yield "PTX_VALUE", "a barrier of 0 to 15", str(number)
         if threads is not None and (threads % 32 or threads < 0 or (threads == 0 and "arrive" in modifiers)):
             yield "PTX_VALUE", "a multiple of 32 threads", str(threads)

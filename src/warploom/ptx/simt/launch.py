@@ -66,6 +66,7 @@ def launch(
     args: Sequence[Argument],
     symbols: Mapping[str, NDArray[Any]] | None = None,
     cluster: int | Sequence[int] | None = None,
+    cooperative: bool = False,
     dynamic_shared_bytes: int = 0,
     counts: bool = False,
     merged: Mapping[int, int] | None = None,
@@ -79,7 +80,8 @@ def launch(
     args: in parameter order; NumPy arrays for pointers (those that overlap do so in the launch), numbers or NumPy scalars
     converted to the parameter's type, bytes or structured scalars for structs. symbols: what the module's `.const` and `.global`
     variables hold when the launch begins, by name; others hold what the file gives them, or zeros. cluster: blocks of a cluster
-    along x, y, z; None: as `.reqnctapercluster` says, else no clusters. counts: count costs (slower).
+    along x, y, z; None: as `.reqnctapercluster` says, else no clusters. cooperative: all blocks run together and may wait for
+    each other (`this_grid().sync()` of CUDA, whose counter lies where %envreg1 and %envreg2 say). counts: count costs (slower).
     merged: by line of the text, how many bytes of an aligned piece of memory a shared access is counted to move for each lane; 0
     if the access of another line brings its data. checks: look for races and for what was never written (bounds and alignment are
     always checked). limit: instructions times threads before it gives up. in_place: the arrays given are changed, too.
@@ -98,7 +100,8 @@ def launch(
     def begun(*, wraps: bool, counts: bool = counts) -> LaunchState:
         state = LaunchState(
             program, routine, grid=extents[0], block=extents[1], dynamic_bytes=dynamic_shared_bytes, checks=checks, limit=limit,
-            counts=counts, merged=merged, wraps=wraps, cluster=cluster_extents, equal_stores_race=equal_stores_race,
+            counts=counts, merged=merged, wraps=wraps, cluster=cluster_extents, cooperative=cooperative,
+            equal_stores_race=equal_stores_race,
         )  # fmt: skip
         for name, content in (symbols or {}).items():
             state.set_variable(name, content)
@@ -192,6 +195,9 @@ def _run(state: LaunchState) -> Status:
     padded = (state.block_threads + 31) // 32 * 32
     block_bytes = max(state.shared_stride, state.entry.frame_bytes * padded, 1)
     together = max(1, min(BATCH_THREADS // padded, BATCH_BYTES // block_bytes) // state.cluster_blocks) * state.cluster_blocks
+    if state.workspace and blocks > together:
+        message = f"expected a cooperative launch of at most {together} such blocks, got {blocks}"
+        raise UnsupportedError(Diagnostic("TOO_LARGE", message, fix="Launch fewer blocks."))
     with quiet():
         try:
             for first in range(0, blocks, together):

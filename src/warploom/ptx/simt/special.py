@@ -1,6 +1,7 @@
 """Special registers (PTX ISA chapter 10): what a batch's threads read there.
 
-Clocks and timers only grow; they tell nothing about time. One multiprocessor.
+Clocks and timers only grow; they tell nothing about time. One multiprocessor. Of the registers that PTX leaves to the driver
+(`%envreg`) two hold the address that CUDA's grid groups look for there, in a cooperative launch.
 """
 
 from __future__ import annotations
@@ -67,6 +68,10 @@ def special_value(name: str, running: RunningBlocks) -> Value | None:
             return np.array((launch.clock >> shift) & (2**64 - 1), np.uint64)
         case _ if name in _FIXED:
             return _word(_FIXED[name])
+        case "%envreg1":
+            return _word(launch.workspace >> 32)
+        case "%envreg2":
+            return _word(launch.workspace & 0xFFFFFFFF)
         case _ if name.startswith(("%pm", "%envreg")):
             return _word(0)
         case _:

@@ -26,6 +26,8 @@ from warploom.ptx.syntax import Directive
 
 _MOST_LAUNCHES = 256
 """Sizes of launches that are remembered with a kernel."""
+_GRID_BARRIER_BYTES = 64
+"""Memory that CUDA gives a cooperative launch to wait in; its headers use the first eight bytes."""
 KEPT = 16
 """Decoded kernels that are remembered."""
 
@@ -70,7 +72,7 @@ class LaunchState:
     def __init__(
         self, program: Program, kernel: Routine, *, grid: tuple[int, int, int], block: tuple[int, int, int], dynamic_bytes: int,
         checks: bool, limit: int | None, counts: bool = False, merged: Mapping[int, int] | None = None, wraps: bool = False,
-        cluster: tuple[int, int, int] | None = None, equal_stores_race: bool = True,
+        cluster: tuple[int, int, int] | None = None, cooperative: bool = False, equal_stores_race: bool = True,
     ) -> None:  # fmt: skip
         self.program = program
         self.grid = grid
@@ -101,6 +103,8 @@ class LaunchState:
         is_narrow = program.module.directive("address_size").strip() == "32"
         self.address_bytes = 4 if is_narrow else 8
         self.regions = Regions(GLOBAL_START_32 if is_narrow else GLOBAL_START_64)
+        self.workspace = self.regions.add("the grid's barrier", _GRID_BARRIER_BYTES).base if cooperative else 0
+        """Address of the counter that blocks of a cooperative launch wait at; 0: they do not."""
         self._numbers = {name: number for number, name in enumerate(program.routines)}
         self.aliases = _aliases(program)
         self.entry = self.code(kernel.name)

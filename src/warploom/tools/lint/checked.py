@@ -53,6 +53,7 @@ def launch_checked(
     constants: Mapping[str, object] | None = None,
     symbols: Mapping[str, NDArray[Any]] | None = None,
     shared_bytes: int = 0,
+    cooperative: bool = False,
     arch: str = "sm_90",
     folders: Sequence[str] = (),
     defines: Sequence[str] = (),
@@ -62,8 +63,8 @@ def launch_checked(
 
     source: a path (.cu, .ptx), a `RawKernel` of CuPy, or a function under Numba's `@cuda.jit` or Triton's `@triton.jit`, whose
     block is 32 times its num_warps. kernel: which one of several. constants: of `tl.constexpr` parameters. symbols: content of
-    `__constant__` and `__device__` variables by name. shared_bytes: dynamic shared memory of a block. strict: warnings are
-    mistakes, too.
+    `__constant__` and `__device__` variables by name. shared_bytes: dynamic shared memory of a block. cooperative: blocks may
+    wait for their grid. strict: warnings are mistakes, too.
     Raises KernelError for mistakes, UserError for what cannot be compiled or launched, UnsupportedError for an instruction that
     the interpreter does not know. A comment `// warploom: ignore[RULE]` silences a rule on its line.
     """
@@ -80,7 +81,7 @@ def launch_checked(
     else:
         made = _python_kernel(source, len(args)).launchable(args, constants or {}, compilation, int(np.prod(block)))
         return run_checked(made, grid, block, symbols=symbols, strict=strict)
-    made = Launchable(read, name, list(args), shared_bytes)
+    made = Launchable(read, name, list(args), shared_bytes, cooperative=cooperative)
     return run_checked(made, grid, block, symbols=symbols, strict=strict)
 
 
@@ -106,7 +107,7 @@ def _run(
     return launch(
         made.source.program, made.name, grid=made.grid(grid), block=made.block(block), args=made.arguments(grid), symbols=symbols,
         dynamic_shared_bytes=made.shared_bytes, counts=has_counts, in_place=True,
-        equal_stores_race=not made.is_of_triton,
+        cooperative=made.cooperative, equal_stores_race=not made.is_of_triton,
     )  # fmt: skip
 
 

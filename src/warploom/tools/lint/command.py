@@ -24,7 +24,7 @@ from warploom.tools.lint.python_kernels import file_of
 from warploom.tools.lint.sources import Compilation
 from warploom.tools.lint.told import github, line, sarif, text
 from warploom.tools.lint.watch import Keeping, watch, words
-from warploom.tools.ptx.arguments import ARGUMENT_HELP, CLUSTER_OPTION, LAUNCH_HELP
+from warploom.tools.ptx.arguments import ARGUMENT_HELP, CLUSTER_OPTION, COOPERATIVE_OPTION, LAUNCH_HELP
 
 TextFormat = Literal["text", "json", "sarif", "github"]
 
@@ -34,6 +34,7 @@ TextFormat = Literal["text", "json", "sarif", "github"]
 @click.option("--kernel", help="Name of the kernel, in C++ or as in the PTX; needed if the file has several.")
 @click.option("--launch", "launched", nargs=2, metavar="GRID BLOCK", help=LAUNCH_HELP)
 @CLUSTER_OPTION
+@COOPERATIVE_OPTION
 @click.option(
     "--every-launch",
     is_flag=True,
@@ -72,6 +73,7 @@ def lint_command(
     kernel: str | None,
     launched: tuple[str, str] | None,
     cluster: str | None,
+    cooperative: bool,
     every_launch: bool,
     assumed: tuple[str, ...],
     texts: tuple[str, ...],
@@ -105,8 +107,8 @@ def lint_command(
                 message = f"expected another file to write than the source, got {written}"
                 raise UserError(Diagnostic("NOT_WRITTEN", message, fix="Name another file; this one would be lost."))
         options = LintOptions(
-            kernel, launched, texts, symbol_texts, constants, shared, cluster, limit, strict, repeated_loads, baseline,
-            write_baseline, Compilation(arch, folders, defines),
+            kernel, launched, texts, symbol_texts, constants, shared, cluster, cooperative, limit, strict, repeated_loads,
+            baseline, write_baseline, Compilation(arch, folders, defines),
         )  # fmt: skip
         if assumed and not every_launch:
             raise UserError(Diagnostic("ASSUMPTION", "expected --assume together with --every-launch, got it alone"))

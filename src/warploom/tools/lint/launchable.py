@@ -29,6 +29,7 @@ class Launchable:
     blocks_of_program: int = 1
     """Blocks of a cluster that one program of the grid is, along x."""
     is_of_triton: bool = False
+    cooperative: bool = False
     scratch_bytes: tuple[int, ...] = ()
     """For each parameter that the compiler has added, the bytes of memory that it takes for each program."""
 

@@ -40,6 +40,7 @@ class LintOptions:
     """`NAME=VALUE` for each `tl.constexpr` parameter of a Triton kernel."""
     shared_bytes: int = 0
     cluster: str | None = None
+    cooperative: bool = False
     limit: int | None = None
     is_strict: bool = False
     finds_repeated_loads: bool = False
@@ -79,7 +80,7 @@ def lint(path: str, options: LintOptions, stopwatch: Stopwatch, source: Source |
             source.program, name, grid=launched.shape[0], block=launched.shape[1], args=launched.values,
             symbols=symbols(options.symbols), dynamic_shared_bytes=launched.shared_bytes, counts=True, limit=options.limit,
             cluster=None if options.cluster is None else extents(options.cluster, "cluster"),
-            equal_stores_race=launched.equal_stores_race,
+            cooperative=options.cooperative, equal_stores_race=launched.equal_stores_race,
         )  # fmt: skip
     except UnsupportedError as error:
         found_at = error.diagnostics[0]

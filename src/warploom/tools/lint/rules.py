@@ -48,7 +48,7 @@ RULES = (
     Rule("WL011", "deadlock", "error", "All threads that are left wait, and none can go on.",
          "Let every thread that is waited for arrive: compare counts, masks and phases of the barriers."),
     Rule("WL012", "trap", "error", "The kernel ends itself: trap, or a failed assertion.",
-         "Look at the condition that leads there."),
+         "Look at the condition that leads there; a kernel that waits for its grid needs --cooperative."),
     Rule("WL013", "stack-overflow", "error", "Calls nest deeper than the stack of a thread.", "Bound the recursion."),
     Rule("WL014", "bad-call", "error", "A call leads to no function, or to one of another type.",
          "Check the function pointer and its type."),

@@ -63,6 +63,9 @@ def launch_options(command: _Command) -> _Command:
 CLUSTER_OPTION = click.option(
     "--cluster", metavar="X[,Y[,Z]]", help="Blocks of a cluster; default: as .reqnctapercluster says, else no clusters."
 )
+COOPERATIVE_OPTION = click.option(
+    "--cooperative", is_flag=True, help="All blocks run together, so that they may wait for their grid (this_grid().sync())."
+)
 
 
 def launch_texts(launched: tuple[str, str] | None, grid: str | None, block: str | None) -> tuple[str, str]:

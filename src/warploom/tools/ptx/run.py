@@ -24,6 +24,7 @@ from warploom.tools.command.usage import Stopwatch
 from warploom.tools.ptx.arguments import (
     ARGUMENT_HELP,
     CLUSTER_OPTION,
+    COOPERATIVE_OPTION,
     arguments,
     extents,
     launch_options,
@@ -52,6 +53,7 @@ class RunOptions:
     symbols: tuple[str, ...] = ()
     """`NAME=SPEC` each."""
     cluster: tuple[int, ...] | None = None
+    cooperative: bool = False
 
 
 def run_file(path: str, options: RunOptions, stopwatch: Stopwatch) -> tuple[Outcome, Launch]:
@@ -62,7 +64,7 @@ def run_file(path: str, options: RunOptions, stopwatch: Stopwatch) -> tuple[Outc
     ran = launch(
         program, kernel.name, grid=options.grid, block=options.block, args=values, symbols=symbols(options.symbols),
         dynamic_shared_bytes=options.shared_bytes, counts=options.counts, checks=options.checks, limit=options.limit,
-        cluster=options.cluster,
+        cluster=options.cluster, cooperative=options.cooperative,
     )  # fmt: skip
     written: tuple[Path, ...] = ()
     if ran.status == "finished" and options.out is not None:
@@ -148,6 +150,7 @@ def _table(ran: Launch) -> list[str]:
 @click.option("--kernel", help="Name of the kernel; needed if the file has several.")
 @launch_options
 @CLUSTER_OPTION
+@COOPERATIVE_OPTION
 @click.option("--arg", "texts", multiple=True, metavar="[INDEX=]SPEC", help=ARGUMENT_HELP)
 @click.option(
     "--symbol", "symbol_texts", multiple=True, metavar="NAME=SPEC", help="Content of a module variable, in the forms of --arg."
@@ -169,6 +172,7 @@ def run_command(
     grid: str | None,
     block: str | None,
     cluster: str | None,
+    cooperative: bool,
     texts: tuple[str, ...],
     symbol_texts: tuple[str, ...],
     out: Path | None,
@@ -197,6 +201,7 @@ def run_command(
             limit,
             symbol_texts,
             None if cluster is None else extents(cluster, "cluster"),
+            cooperative,
         )
         outcome, ran = run_file(file, options, stopwatch)
         runs.append(ran)

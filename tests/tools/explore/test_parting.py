@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.schedule.online.test_rewrite import log_sum_exp
+from tests.schedule.online.test_rewrite import attention, log_sum_exp
 
 import warploom as wl
 from warploom.api.exploring import Explored
@@ -226,9 +226,14 @@ def passes_of(fixed: dict[str, str]) -> Parting:
 
 
 def test_one_pass_and_two_are_asked_about() -> None:
+    """Two first, and the widest tile, of rows that read nothing alike."""
     found = passes_of({})
-    assert [found.told(tile) for tile in found.variants] == ["32", "NO"]
-    assert [v.program.stages[0].rewritten is None for v in found.variants.values()] == [False, True]
+    assert [found.told(tile) for tile in found.variants] == ["NO", "32"]
+    assert [v.program.stages[0].rewritten is None for v in found.variants.values()] == [True, False]
+    at_4096 = KernelOptions(target=target("sm_90"), sizes={"n": 2, "m": 4096})
+    assert list(parting_of(log_sum_exp, at_4096).variants) == [0, 128]
+    of_keys = KernelOptions(target=target("sm_90"), sizes={"n": 2, "m": 4096, "d": 8})
+    assert list(parting_of(attention, of_keys).variants) == [32, 0]
     assert (found.field, found.decided(32)) == ("online", {})
     assert list(passes_of({"online": "16 | NO|8"}).variants) == [16, 0, 8]
     assert list(passes_of({"online": "16"}).variants) == [1]

@@ -26,6 +26,8 @@ SHORT = 8
 
 SHORT_ROW = 256
 """Rows below that may be shared out by fewer threads than a warp has."""
+LONG_ROW = 1 << 14
+"""Rows from that on may be shared out by all threads that a block can have, so that their registers hold it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +115,8 @@ def cuda_tiles(use: AxisUse) -> Levels:
         return _fitting(use.size, (1, 2, 4, 8, 16, 32, 64, 128, 256), (1, 2, 4))
     if use.is_stored and use.is_reduced:
         return _fitting(use.size, (32, 64, 128, 256, 512, 1024), (1, 2, 4))
+    if use.is_reduced and use.is_streamed and use.size >= LONG_ROW:
+        return _fitting(use.size, (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024), (1, 2, 4))
     if use.is_stored and use.is_contiguous and use.is_shared:
         return _fitting(use.size, (1, 2, 4, 8, 16), (1, 2, 4, 8, 16, 32, 64, 128, 256), (1, 2, 4))
     if use.is_stored:

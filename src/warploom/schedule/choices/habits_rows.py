@@ -1,5 +1,6 @@
-"""Habits of kernels that sum along the rows of what they store (softmax, norms): the threads of a row share it out in the same
-way wherever it is loaded, summed or stored, so that it stays in their registers.
+"""Habits of kernels that sum along the rows of what they store (softmax, norms), or twice along the rows of what they read (the
+logarithm of a sum of exponentials): the threads of a row share it out in the same way wherever it is loaded, summed or stored, so
+that it stays in their registers.
 
 Threads lie along the axis along which memory is read. Where that is the row, a block has several short ones, or a thread several
 long ones, of which it loads once what belongs to a column. Where it is another axis (columns are summed and stored), a block has
@@ -9,18 +10,22 @@ as many columns as a warp has lanes, and its other threads share out the sums.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
 
 from warploom.schedule.backbone import Operator
 from warploom.schedule.choices.objects import Habit, Objects, mapped_alike, power_above
 
 SHARES_OF_ROWS = ((256, 4), (64, 1))
 """Threads of a row, rows of a thread."""
+_KEPT = 64
+"""Elements of a row that a thread keeps at most, where a block has threads enough."""
+_MOST_THREADS = 1024
 _NEXT = 32
 """Threads along results that lie next to each other, where these are not summed."""
 
 
 class Rows:
-    """Habits of one way to begin; none where nothing that is summed over is stored."""
+    """Habits of one way to begin; none where nothing that is summed over is stored, nor met by a second sum."""
 
     def __init__(self, objects: Objects, threads: int, rows: int) -> None:
         self.objects = objects
@@ -31,6 +36,10 @@ class Rows:
         stores = [o for o in self.own if o.operator is Operator.STORE]
         self.stored = {self.loop[s].axis for o in stores for s in o.loops}
         accesses = [objects.backbone.instructions[o.instruction].access for o in stores]
+        if not self.summed & self.stored:
+            self.stored |= self._summed_twice()
+            loads = (objects.backbone.instructions[o.instruction] for o in self.own if o.operator is Operator.LOAD)
+            accesses = [load.access for load in loads if self.summed & set(load.axes)]
         self.fastest = next((a for a in self.stored if any(objects.stride(x, a) == 1 for x in accesses)), None)
         self.threads = threads
         """Threads of a block, or of one row."""
@@ -41,6 +50,11 @@ class Rows:
             self.lanes[self.fastest] = objects.lanes(self.fastest)
         self.shared_out = self._shared_out()
 
+    def _summed_twice(self) -> set[int]:
+        """Axes along which one sum waits for another."""
+        every = [{self.loop[s].axis for s in o.loops if self.loop[s].is_reduction} for o in self.objects.sums]
+        return set[int]().union(*(one & other for one, other in combinations(every, 2)))
+
     def _shared_out(self) -> dict[int, int]:
         """By axis, threads that share it out: one of the summed ones that are stored, and the fastest or one of whole rows."""
         summed = self.summed & self.stored
@@ -50,7 +64,9 @@ class Rows:
         along = max(summed, key=lambda a: (a == self.fastest, sizes[a].size))
         if along != self.fastest:
             return {self.fastest: _NEXT, along: self.threads // 8} if self.levels[self.fastest] > 2 else {}
-        count = min(self.threads, power_above(-(-sizes[along].size // self.lanes[along])))
+        length = sizes[along].size
+        threads = max(self.threads, min(_MOST_THREADS, power_above(-(-length // _KEPT))))
+        count = min(threads, power_above(-(-length // self.lanes[along])))
         row = next((a for a in sorted(self.stored - self.summed, reverse=True) if self.levels[a] > 2), None)
         rest = self.threads // count
         return {along: count} if rest < 2 or row is None else {along: count, row: rest}

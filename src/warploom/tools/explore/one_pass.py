@@ -5,17 +5,19 @@ It is taken before the search, as it says what the instructions are; to `--set` 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from warploom.core import Diagnostic, UserError
-from warploom.schedule.backbone import Backbone, Program
+from warploom.schedule.backbone import Backbone, Operator, Program
 from warploom.schedule.online import online
 
 ONLINE = "online"
 NO = "NO"
 _TILES = (32, 16, 8, 64, 128)
 """Iterations of a tile, those that are taken first of several that divide the axis."""
+_TILES_OF_ROWS = tuple(sorted(_TILES, reverse=True))
+"""Those of rows that read nothing alike, whose tiles need no shared memory."""
 
 
 def before(fixed: Mapping[str, str], name: str) -> dict[str, str]:
@@ -40,7 +42,8 @@ def _stage(stage: Backbone, asked: str | None) -> Backbone:
     if asked == NO:
         return stage
     if asked is None:
-        return next((found for tile in _TILES if isinstance(found := _of(stage, tile), Backbone)), stage)
+        found = _first(stage, _TILES)
+        return found if found is stage or reads_alike(found) else _first(stage, _TILES_OF_ROWS)
     found = (
         _of(stage, int(asked)) if asked.isdecimal() and len(asked) < 10 and int(asked) > 0 else "that is no number of iterations"
     )
@@ -48,6 +51,19 @@ def _stage(stage: Backbone, asked: str | None) -> Backbone:
         message = f"expected {NO} or a tile in which {stage.name} makes its sums in one pass, got {asked}: {found}"
         raise UserError(Diagnostic("CHOICE", message, fix=f"Leave {ONLINE} out, or give one of {', '.join(tiles_of(stage))}."))
     return found
+
+
+def _first(stage: Backbone, tiles: Sequence[int]) -> Backbone:
+    """The stage in one pass by the first of these tiles that it can have; as it is where it can have none."""
+    return next((found for tile in tiles if isinstance(found := _of(stage, tile), Backbone)), stage)
+
+
+def reads_alike(stage: Backbone) -> bool:
+    """Whether several rows of a stage in one pass read the same of what a tile needs: its keys, or a column's weight."""
+    assert stage.rewritten is not None
+    inner = stage.rewritten.inner
+    over = {a for i in stage.instructions if i.operator is Operator.MAX for a in i.axes} - {stage.rewritten.outer, inner}
+    return any(i.operator is Operator.LOAD and inner in i.axes and not over <= set(i.axes) for i in stage.instructions)
 
 
 def tiles_of(stage: Backbone) -> list[str]:
@@ -76,4 +92,4 @@ def _of(stage: Backbone, tile: int) -> Backbone | str:
     return found
 
 
-__all__ = ["NO", "ONLINE", "before", "before_search", "decided", "in_one_pass", "tiles_of"]
+__all__ = ["NO", "ONLINE", "before", "before_search", "decided", "in_one_pass", "reads_alike", "tiles_of"]

@@ -42,8 +42,9 @@ SEARCHED_S = 60.0
 """Wall seconds of a search, when nobody says."""
 PROVED_S = 30.0
 """CPU seconds of the proof of a result for CUDA where no wall seconds end it, and of one of the usual effort."""
-KEPT_BYTES = 1 << 16
-"""Most bytes of a row that kernels for GPUs keep between two uses, so that they read it once."""
+KEPT_BYTES = 1 << 17
+"""Most bytes of a row that kernels for GPUs keep between two uses, so that they read it once: half of the registers of a
+multiprocessor."""
 _MOST_POINTS = 1 << 60
 _UNTYPED = frozenset({Operator.MOVE, Operator.CAST, Operator.LOAD, Operator.STORE})
 

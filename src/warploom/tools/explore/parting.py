@@ -10,7 +10,7 @@ from warploom.kernels.tensors import TensorKernel
 from warploom.schedule.backbone import Program
 from warploom.schedule.frontend import Parted, TensorFunction, parted_sums
 from warploom.tools.explore.in_parts import InParts
-from warploom.tools.explore.one_pass import NO, ONLINE, decided
+from warploom.tools.explore.one_pass import NO, ONLINE, decided, reads_alike
 from warploom.tools.explore.options import Function, KernelOptions, program_of, sizes_of
 
 LEAST = 64
@@ -100,7 +100,7 @@ def _in_passes(function: Function, options: KernelOptions) -> Parting:
         found = decided(program.stages[0]).get(ONLINE) if len(program.stages) == 1 else None
         if found is None or options.fixed or options.run_time:
             return Parting("", {1: Variant(function, program, options.searched_fixed)})
-        values = [found, NO]
+        values = [found, NO] if reads_alike(program.stages[0]) else [NO, found]
     variants: dict[int, Variant] = {}
     for value in values:
         program = program_of(function, replace(options, fixed={**options.fixed, ONLINE: value}))

@@ -186,7 +186,10 @@ class Term:
         raise TermError(f"expected an index, got data ({self}): indices must not depend on data")
 
     def __int__(self) -> NoReturn:
-        raise TermError(f"expected a known number, got data ({self}): write wl.cast(dtype, value) to convert data")
+        raise TermError(
+            f"expected a known number, as `int`, `float` and functions of `math` take, got data ({self}): "
+            "write wl.cast(dtype, value) to convert data, and powers as products, `x * x`"
+        )
 
     __float__ = __int__
 

@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 from warploom.synth.compiled.base_two import LOG2_E
 from warploom.synth.compiled.renaming import SUM
-from warploom.synth.compiled.rescaled import POWERS, Rescaled
+from warploom.synth.compiled.rescaled import POWERS, Rescaled, with_roundings
 from warploom.synth.compiled.sealing import Sealed
 from warploom.synth.compiled.threads import Launch
 from warploom.terms import Algebra, FormTooLargeError, Term, WrittenOut, algebra_for, apply, iterate_post, parts_of
@@ -122,13 +122,15 @@ class Carried:
         end = self._above_least(end)
         for top in [t for t in iterate_post(end) if isinstance(self._changes.get(t), Offered)]:
             before, after = apply("*", symbol, _power(top)), apply("*", end, _power(self._above_least(self._ends[top])))
+            difference = sealed(apply("-", after, before))
             try:
-                added = laws.joined(sealed(apply("-", after, before)))
+                added = laws.joined(difference)
             except FormTooLargeError:
                 return None
             if self._is_free_of_symbols(added):
                 self._notes.update([POWERS, *laws.roundings()])
-                return AddedRescaled(top, sealed.opened(self._written(added)))
+                made = sealed.opened(self._written(added))
+                return AddedRescaled(top, with_roundings(made, laws.rounded_in(difference)))
         return None
 
     def _above_least(self, term: Term) -> Term:

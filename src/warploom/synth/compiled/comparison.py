@@ -178,7 +178,7 @@ class Comparison:
             if wanted_kinds is None and (unclear := self._unclear(want)) is not None:
                 return Outcome("open", None, frozenset(), unclear)
             want, got = self._chosen(want, wanted_kinds or known), self._chosen(element.got, known)
-            got = self._rescaled.above_least(got, kinds, self._chosen_kinds)
+            got = self._rescaled.above_least(got, known, self._chosen_kinds)
             self._collect(got, kinds)
             self._collect(want, wanted_kinds or {})
             if got is not want or self._compares_elsewhere(got, kinds):
@@ -403,7 +403,7 @@ class Comparison:
                 limit = at_infinity(t.op, known)
                 done[t] = limit if limit is None or isinstance(limit, Term) else constant(limit)
             else:
-                done[t] = t.rebuilt(known) if known and any(a is not b for a, b in zip(known, t.args, strict=True)) else t
+                done[t] = t.with_args(known)
         return done[root]
 
     def _unclear(self, root: Term) -> str | None:
@@ -433,7 +433,7 @@ class Comparison:
         done = self._choices
         for t in iterate_post(root, done):
             args = [done[a] for a in t.args]
-            new = t.rebuilt(args) if args and any(a is not b for a, b in zip(args, t.args, strict=True)) else t
+            new = t.with_args(args)
             if t.op.startswith("select "):
                 new = _choice(t.op.removeprefix("select "), args, new, self.algebra.dtype.is_float)
                 if any(dtype.is_float for dtype in self.types.values()):
@@ -469,7 +469,7 @@ class Comparison:
                 args = self._operands(t, args, kinds)
             elif self._is_computed_elsewhere(t, kinds):
                 args = self._operands(t, args, kinds)
-            done[t] = t.rebuilt(args) if args and any(a is not b for a, b in zip(args, t.args, strict=True)) else t
+            done[t] = t.with_args(args)
         return done[root]
 
     def _is_computed_elsewhere(self, term: Term, kinds: Mapping[Term, DType]) -> bool:

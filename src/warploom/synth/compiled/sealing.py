@@ -50,13 +50,14 @@ class Sealed:
         """The term with symbols for the large polynomials of floats in it."""
         if not self._algebra.dtype.is_float:
             return root
-        for t in iterate_post(root, self._done):
-            args = t.args
+        done, kinds = self._done, self._kinds
+        for t in iterate_post(root, done):
             if self._kind(t) is None:
-                symbols = [self._symbol(a) for a in args]
-                args = [self._done[a] if s is None else s for a, s in zip(args, symbols, strict=True)]
-            self._done[t] = t.rebuilt(args) if any(a is not b for a, b in zip(args, t.args, strict=True)) else t
-        return self._done[root]
+                symbols = (None if kinds[a] is None else self._symbol(a) for a in t.args)
+                done[t] = t.with_args([done[a] if s is None else s for a, s in zip(t.args, symbols, strict=True)])
+            else:
+                done[t] = t
+        return done[root]
 
     @property
     def domain(self) -> list[str]:
@@ -70,8 +71,8 @@ class Sealed:
         done = self._opened
         for t in iterate_post(root, done):
             args = [done[a] for a in t.args]
-            is_kept = all(a is b for a, b in zip(args, t.args, strict=True))
-            done[t] = self._polynomials.get(t, t) if is_kept else t.rebuilt(args)
+            made = t.with_args(args)
+            done[t] = self._polynomials.get(t, t) if made is t else made
         return done[root]
 
     def _is_float(self, element: Term) -> bool:

@@ -276,8 +276,10 @@ class Blocks:
 
 
 def _moving_elements(repeat: Repeat) -> set[tuple[str, int, int]]:
-    terms = (t for total in repeat.sums.values() for t in iterate_post(total))
-    return {(t.data[0].partition(USE)[0], *t.data[1]) for t in terms if t.op == "atom" and len(t.data[1]) == 2}
+    seen = set[Term]()
+    for total in repeat.sums.values():
+        seen.update(iterate_post(total, seen))
+    return {(t.data[0].partition(USE)[0], *t.data[1]) for t in seen if t.op == "atom" and len(t.data[1]) == 2}
 
 
 def _kind_of_totals(run: SymbolicRun) -> DType:

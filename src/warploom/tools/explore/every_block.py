@@ -162,7 +162,7 @@ class Blocks:
             return self._with_totals(run, elements, stored, window.sums)
         sealed, notes = self._sealed(f32), set[str]()
         closed = {name: {k: sealed(term) for k, term in held.items()} for name, held in stored.items()}
-        proof = judged(run, self.arguments, self._wanted(closed, notes), sealed)
+        proof = judged(run, self.arguments, self._wanted(closed, notes), sealed, is_shown=False)
         if proof.verdict == "proved":
             return replace(proof, domain=joined_domain([proof.domain, *sealed.domain]))
         proof = judged(run, self.arguments, self._wanted(stored, set()))
@@ -216,7 +216,8 @@ class Blocks:
             name: {k: totals.shared(sealed(compiled(stored[name][k]))) for k in elements[name].tolist() if k in stored[name]}
             for name in self.outputs
         }
-        return judged(run, self.arguments, self._wanted(shared, notes), lambda term: totals.shared(sealed(term)))
+        wanted = self._wanted(shared, notes)
+        return judged(run, self.arguments, wanted, lambda term: totals.shared(sealed(term)), is_shown=False)
 
     def _grown(self, box: Box) -> dict[str, tuple[int, ...]]:
         """By how much the sizes grow along the axes of the box."""

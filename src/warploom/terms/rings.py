@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from fractions import Fraction
 
-from warploom.terms.forms import Monomial, NormalForm, Polynomial, check_size, multiply_polynomials, serial, sorted_monomial
+from warploom.terms.forms import Monomial, NormalForm, Polynomial, check_size, multiply_polynomials, sorted_monomial
 from warploom.terms.term import Term, apply, constant, wrap_form
 from warploom.terms.visits import POWERS, Pending, Visit, Visits
 
@@ -93,7 +93,8 @@ class RingVisits(Visits):
     def _factors(self, root: Term) -> tuple[list[Term], int | Fraction]:
         """Factors of a product that are no product themselves, repeats written out, and the product of the constants."""
         if root.args[0].op not in _INSIDE_PRODUCT and root.args[1].op not in _INSIDE_PRODUCT:
-            return sorted(root.args, key=serial, reverse=True), 1
+            one, other = root.args
+            return [one, other] if one.serial >= other.serial else [other, one], 1
         factors: list[Term] = []
         scale: int | Fraction = 1
         pending = Pending(root, 1, lambda a, b: a + b)

@@ -29,7 +29,8 @@ GREATEST = "greatest"
 """The operation whose value is the greatest of its operand over all steps of a loop, where a symbol stands for that."""
 
 _SERIALS = count()
-_SERIAL = attrgetter("serial")
+serial: Callable[[Term], int] = attrgetter("serial")
+"""The number of a term, in order of creation: arguments before what is made of them."""
 _strict_depth = 0
 _only_floats = False
 _refused: list[TermError] = []
@@ -396,4 +397,4 @@ def iterate_post(root: Term, known: Container[Term] = ()) -> Generator[Term]:
         if term not in seen and term not in known:
             seen.add(term)
             stack.extend(term.args)
-    yield from sorted(seen, key=_SERIAL)
+    yield from sorted(seen, key=serial)

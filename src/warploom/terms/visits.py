@@ -57,6 +57,8 @@ class Visits:
 
     def _number(self, value: Number) -> Number | None:
         """`value` as the algebra's coefficient: wrapped to the type's range, exact rationals for reals; None if it is neither."""
+        if type(value) is int:
+            return self._wrap(value) if self._modulus else value
         if isinstance(value, float) and not isfinite(value):
             return None
         exact = Fraction(value)

@@ -20,7 +20,7 @@ from warploom.synth.compiled.deciding import NOTHING_TOLD, Telling, drawn, fewer
 from warploom.synth.compiled.division import quotients, with_quotients
 from warploom.synth.compiled.gathers import READ, Gathers
 from warploom.synth.compiled.numbers import value_of, wrapped
-from warploom.synth.compiled.rescaled import Rescaled
+from warploom.synth.compiled.rescaled import POWERS, Rescaled
 from warploom.synth.compiled.xor_sums import equal_sums
 from warploom.terms import (
     Algebra,
@@ -301,6 +301,8 @@ class Comparison:
     def _are_equal(self, left: Term, right: Term) -> bool:
         """Whether some law makes them equal."""
         canonical = self.normaliser.canonical
+        if POWERS in self.notes and self._rescaled.are_equal(left, right):
+            return True
         return canonical(left) is canonical(right) or self._rescaled.are_equal(left, right)
 
     def _told_apart(self, got: Term, want: Term, kinds: Mapping[Term, DType]) -> Telling | None:

@@ -59,6 +59,10 @@ class Sealed:
                 done[t] = t
         return done[root]
 
+    def __len__(self) -> int:
+        """Symbols made so far."""
+        return len(self._of_form)
+
     @property
     def domain(self) -> list[str]:
         """The domain of the laws that made polynomials equal."""
@@ -96,7 +100,8 @@ class Sealed:
         (_, first), *_ = products = summands(canonical) or [((), 0)]
         if not first:
             return None
-        key = (does_move, *((factors, Fraction(number) / first) for factors, number in products))
+        products = products if first == 1 else [(factors, Fraction(number) / first) for factors, number in products]
+        key = (does_move, *products)
         if key not in self._of_form:
             made = self._of_form[key] = atom(_SEALED, (len(self._of_form), *([1] if does_move else [])))
             self._polynomials[made] = apply("*", constant(1 / Fraction(first)), term)

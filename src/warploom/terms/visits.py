@@ -47,6 +47,8 @@ class Visits:
     def __init__(self, algebra: Algebra, *, joins_powers: bool = False) -> None:
         self.algebra = algebra
         self._joins_powers = joins_powers and algebra.name == "reals"
+        self._products: dict[tuple[Term, ...], list[Term]] = {}
+        """By powers: their product, as one of each base."""
         self._regions: dict[str, Region] = dict(algebra.regions)
         self._has_bits = "bits" in self._regions.values()
         self._identities = dict(algebra.operators)

@@ -109,6 +109,15 @@ class _Pair:
     right: Term
 
 
+class _Kinds(ChainMap[Term, DType]):
+    """Two mappings as one, the first one first; asked for each operand of large terms."""
+
+    def get(self, key: Term, default: DType | None = None) -> DType | None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        first, second = self.maps
+        found = first.get(key)
+        return second.get(key, default) if found is None else found
+
+
 class Comparison:
     """A comparison under one algebra. types: of the arrays' elements."""
 
@@ -172,8 +181,8 @@ class Comparison:
         missing: Difference | None = None
         pairs: list[_Pair] = []
         if wanted_kinds is not None:
-            self._wanted_kinds = wanted_kinds = ChainMap(self._chosen_kinds, wanted_kinds)  # pyright: ignore[reportArgumentType] - a mapping that is read
-        known, kinds = kinds, ChainMap(self._chosen_kinds, kinds)  # pyright: ignore[reportArgumentType] - a mapping that is read
+            self._wanted_kinds = wanted_kinds = _Kinds(self._chosen_kinds, wanted_kinds)  # pyright: ignore[reportArgumentType] - a mapping that is read
+        known, kinds = kinds, _Kinds(self._chosen_kinds, kinds)  # pyright: ignore[reportArgumentType] - a mapping that is read
         for element in elements:
             if element.got is None or isinstance(element.got, Undefined):
                 missing = self._missing(element)
@@ -193,7 +202,7 @@ class Comparison:
             return Outcome("open", None, frozenset(self._own_operators), undefined)
         pairs = self._with_quotients(pairs, kinds, wanted_kinds)
         if bool(self._strange) or any("." in op or op.startswith("select") for op in self.operators):
-            other = wanted_kinds or {}
+            other: Mapping[Term, DType] = wanted_kinds or {}
             here, there = dict[Term, Term](), dict[Term, Term]()
             pairs = [
                 replace(p, left=self._separated(p.got, kinds, here), right=self._separated(p.want, other, there)) for p in pairs

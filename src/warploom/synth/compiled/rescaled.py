@@ -40,6 +40,8 @@ class Rescaled:
         self._exact: dict[Term, Term] = {}
         self._rounded: set[str] = set()
         """Types to which weights are rounded."""
+        self._values: dict[Term, set[Term]] = {}
+        """By maximum: the values of which it is one."""
         self._inside: dict[Term, frozenset[str]] = {}
         """By term: those to which weights in it are, if some are."""
 
@@ -104,7 +106,9 @@ class Rescaled:
 
     def _rounded_weight(self, term: Term, dtype: DType) -> Term | None:
         """The weight that is rounded to a narrower float and back; None: it is something else."""
-        inner = term.args[0] if term.args else term
+        if not term.op.startswith("cast."):
+            return None
+        inner = term.args[0]
         narrow = inner.op.rpartition(".")[2]
         is_there_and_back = term.op == f"cast.{narrow}.{dtype.name}" and inner.op == f"cast.{dtype.name}.{narrow}"
         return inner.args[0] if is_there_and_back and BY_NAME[narrow].is_float and self._is_weight(inner.args[0]) else None
@@ -120,7 +124,9 @@ class Rescaled:
 
     def _of_maximum(self, top: Term) -> set[Term]:
         """The values of which it is a maximum, maxima of some of them, and itself."""
-        known: set[Term] = set()
+        if top in self._values:
+            return self._values[top]
+        known = self._values[top] = set[Term]()
         stack = [top]
         while stack:
             term = stack.pop()

@@ -128,5 +128,6 @@ class Sealed:
 
 def _is_of_narrower(term: Term) -> bool:
     """Whether it is an element of one type of floats as one of another type."""
-    words = term.op.split(".")
-    return words[0] == "cast" and term.args[0].op == "atom" and all(BY_NAME[name].is_float for name in words[1:])
+    if not term.op.startswith("cast.") or term.args[0].op != "atom":
+        return False
+    return all(BY_NAME[name].is_float for name in term.op.split(".")[1:])

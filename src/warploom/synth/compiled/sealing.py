@@ -51,8 +51,9 @@ class Sealed:
         if not self._algebra.dtype.is_float:
             return root
         done, kinds = self._done, self._kinds
+        self._kind(root)  # and of all that is in it
         for t in iterate_post(root, done):
-            if self._kind(t) is None:
+            if kinds[t] is None:
                 symbols = (None if kinds[a] is None else self._symbol(a) for a in t.args)
                 done[t] = t.with_args([done[a] if s is None else s for a, s in zip(t.args, symbols, strict=True)])
             else:

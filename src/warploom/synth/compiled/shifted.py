@@ -47,22 +47,20 @@ class Shifts:
     def between(self, one: Term, other: Term) -> Moves | None:
         """By which places the elements of `other` lie further on than those of `one`; None: it is not seen to be such a term."""
         known = self._known
-        stack: list[tuple[tuple[Term, Term], list[tuple[Term, Term]] | None]] = []
-        missing: tuple[Term, Term] | None = (one, other) if (one, other) not in known else None
-        while missing is not None or stack:
-            if missing is not None:
-                stack.append((missing, self._inner(*missing)))
-            pair, inner = stack[-1]
-            missing = None
-            if inner is None:
-                known[pair] = self._of_leaves(*pair)
-            elif (moves := _joined(known.get(p, {}) for p in inner)) is None:
-                known[pair] = None
-            elif (missing := next((p for p in inner if p not in known), None)) is None:
-                known[pair] = moves
-            else:
+        stack = [(one, other)]
+        inside: dict[tuple[Term, Term], list[tuple[Term, Term]] | None] = {}
+        while stack:
+            pair = stack[-1]
+            if pair in known:
+                stack.pop()
                 continue
-            stack.pop()
+            if pair not in inside:
+                inner = inside[pair] = self._inner(*pair)
+                if inner is not None and (missing := [p for p in inner if p not in known]):
+                    stack += missing
+                    continue
+            inner = inside[pair]
+            known[pair] = self._of_leaves(*pair) if inner is None else _joined(known[p] for p in inner)
         return known[one, other]
 
     def _inner(self, one: Term, other: Term) -> list[tuple[Term, Term]] | None:

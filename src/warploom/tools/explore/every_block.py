@@ -299,7 +299,7 @@ class Blocks:
 
 
 def _reached(roots: Sequence[Term], sums: Mapping[Term, Term]) -> dict[Term, Term]:
-    """Those of the symbols that are in these terms, or in what such symbols stand for."""
+    """The symbols among these that are in the terms, or in what such symbols stand for, with what each stands for."""
     found, seen, stack = dict[Term, Term](), set[Term](), list(roots)
     while stack:
         for t in iterate_post(stack.pop(), seen):

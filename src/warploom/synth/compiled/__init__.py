@@ -31,7 +31,6 @@ from warploom.synth.compiled.plain_specs import check_parameters, run_plain_spec
 from warploom.synth.compiled.proof import CompiledProof, Wanted, joined_domain, judged, prove_by_cases, prove_launch
 from warploom.synth.compiled.rounds import Repeat
 from warploom.synth.compiled.sealing import Sealed
-from warploom.synth.compiled.shifted import Shifts
 from warploom.synth.compiled.spec_numbers import run_on_numbers
 from warploom.synth.compiled.threads import USE
 from warploom.synth.compiled.totals import MovingError, Totals
@@ -39,8 +38,7 @@ from warploom.synth.compiled.totals import MovingError, Totals
 __all__ = [
     "RECONVERGED", "USE", "Access", "Argument", "ArrayArgument", "AsCompiled", "Axes", "Box", "Cell",
     "CompiledProof", "Content", "Difference", "Fault", "FaultError", "HandedArgument", "Handover", "Implied", "Layout",
-    "MovingError", "NotAlikeError", "Opaque", "PeriodError", "Repeat", "ScalarArgument", "Sealed", "Shifts", "StoodError",
-    "Stores",
+    "MovingError", "NotAlikeError", "Opaque", "PeriodError", "Repeat", "ScalarArgument", "Sealed", "StoodError", "Stores",
     "Symbol", "SymbolicRun", "Totals", "Undefined", "Wanted", "Word", "check_parameters", "count_of_different", "elements_moved",
     "in_first_block", "joined_domain", "judged", "number_of", "prove_by_cases", "prove_compiled", "prove_equivalent",
     "prove_launch", "run_boxes", "run_on_numbers", "run_plain_spec", "run_symbolically",

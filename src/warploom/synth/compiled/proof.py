@@ -69,8 +69,6 @@ class Wanted:
     """The elements that the spec reads at indices from data."""
     of_some: Mapping[int, Term] | None = None
     """In place of `terms`: what the spec stores, by element, of which the run need only have stored some."""
-    implied: frozenset[int] = frozenset()
-    """Elements that are right if the others are."""
 
 
 def prove_launch(
@@ -279,7 +277,7 @@ def _elements(
     """Every element that the kernel or the spec stored."""
     written = run.written(argument)
     if want.of_some is not None:
-        for k in sorted(written.keys() - want.implied):
+        for k in sorted(written):
             wanted = want.of_some.get(k)
             term = atom(argument.name, (k,)) if wanted is None else wanted
             found = run.content(argument, k)

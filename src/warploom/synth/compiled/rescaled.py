@@ -16,14 +16,14 @@ NOT_BELOW = "no value below the least float"
 """Domain in which a maximum with the least finite float is the other value."""
 WEIGHTS = "weights of 0 to 1 rounded to"
 """Begins the domain's words where such roundings, which another maximum makes at other numbers, are left out."""
-ROUNDED = "%rounded "
+_ROUNDED = "%rounded "
 """Around a term that had weights rounded to this type in it."""
 
 
 def with_roundings(term: Term, types: Iterable[str]) -> Term:
     """The term as one from which roundings of weights to these types were left out."""
     for name in sorted(types):
-        term = apply(ROUNDED + name, term)
+        term = apply(_ROUNDED + name, term)
     return term
 
 
@@ -67,8 +67,8 @@ class Rescaled:
         dtype, done, inside = self._algebra.dtype, self._exact, self._inside
         for t in iterate_post(root, done):
             types = [found for a in t.args if (found := inside.get(a)) is not None]
-            if t.op.startswith(ROUNDED):
-                types.append(frozenset([t.op.removeprefix(ROUNDED)]))
+            if t.op.startswith(_ROUNDED):
+                types.append(frozenset([t.op.removeprefix(_ROUNDED)]))
                 done[t] = done[t.args[0]]
             elif (weight := self._rounded_weight(t, dtype)) is not None:
                 name = t.args[0].op.rpartition(".")[2]

@@ -43,7 +43,6 @@ from warploom.synth.compiled import (
     NotAlikeError,
     Repeat,
     Sealed,
-    Shifts,
     Stores,
     SymbolicRun,
     Totals,
@@ -162,7 +161,7 @@ class Blocks:
         moved(self.stage, window.points, moves, box.counts, grown=self._grown(box), uses=uses, length=length)
         stored = {name: window.stored.get(name, {}) for name in self.outputs}
         if repeated is not None:
-            return self._with_totals(run, stored, window.sums)
+            return self._with_totals(run, elements, stored, window.sums)
         sealed, notes = self._sealed(f32), set[str]()
         closed = {name: {k: sealed(term) for k, term in held.items()} for name, held in stored.items()}
         proof = judged(run, self.arguments, self._wanted(closed, notes), sealed, is_shown=False)
@@ -186,6 +185,7 @@ class Blocks:
     def _with_totals(
         self,
         run: SymbolicRun,
+        elements: Mapping[str, NDArray[np.int64]],
         stored: Mapping[str, Mapping[int, Term]],
         totals_wanted: Mapping[Term, Term],
     ) -> CompiledProof:
@@ -193,52 +193,34 @@ class Blocks:
         there are few."""
         kind = _kind_of_totals(run)
         sealed = self._sealed(kind)
-        own = {symbol: added for r in run.repeats for symbol, added in r.sums.items()}
-        implied = self._implied(run, stored, {**totals_wanted, **own})
-        firsts = {name: {k: t for k, t in held.items() if k not in implied[name]} for name, held in stored.items()}
-        proof = self._compared(run, firsts, implied, totals_wanted, own, kind, sealed)
+        proof = self._compared(run, elements, stored, totals_wanted, kind, sealed)
         if proof.verdict == "proved":
             return replace(proof, domain=joined_domain([proof.domain, *sealed.domain]))
         if 0 < len(sealed) <= _MOST_OPENED:
-            proof = self._compared(run, firsts, implied, totals_wanted, own, kind, lambda term: term)
+            proof = self._compared(run, elements, stored, totals_wanted, kind, lambda term: term)
             if proof.verdict == "proved":
                 return proof
         return CompiledProof("unchecked", "", f"with the rounds of its loops left out: {proof.reason}")
 
-    def _implied(
-        self, run: SymbolicRun, stored: Mapping[str, Mapping[int, Term]], sums: Mapping[Term, Term]
-    ) -> dict[str, frozenset[int]]:
-        """By output: elements whose two terms are those of another one, of elements that lie further on."""
-        shifts = Shifts(sums)
-        found: dict[str, frozenset[int]] = {}
-        for name in self.outputs:
-            places = sorted(run.written(self.arrays[name]).keys() & stored[name].keys())
-            held = ((k, run.content(self.arrays[name], k)) for k in places)
-            found[name] = frozenset(
-                k for k, term in held if isinstance(term, Term) and not shifts.is_first((term, stored[name][k]))
-            )
-        return found
-
     def _compared(
         self,
         run: SymbolicRun,
+        elements: Mapping[str, NDArray[np.int64]],
         stored: Mapping[str, Mapping[int, Term]],
-        implied: Mapping[str, frozenset[int]],
         totals_wanted: Mapping[Term, Term],
-        own: Mapping[Term, Term],
         kind: DType,
         sealed: Callable[[Term], Term],
     ) -> CompiledProof:
         notes = set[str]()
         compiled = AsCompiled(kind, notes)
-        places = {name: sorted(run.written(self.arrays[name]).keys() & held.keys()) for name, held in stored.items()}
-        made = (run.content(self.arrays[name], k) for name, held in places.items() for k in held)
-        roots = [*(t for t in made if isinstance(t, Term)), *(stored[name][k] for name, held in places.items() for k in held)]
-        used = _reached(roots, {**totals_wanted, **own})
-        sums = {symbol: sealed(added if symbol in own else compiled(added)) for symbol, added in used.items()}
+        sums = {symbol: sealed(compiled(added)) for symbol, added in totals_wanted.items()}
+        sums |= {symbol: sealed(added) for r in run.repeats for symbol, added in r.sums.items()}
         totals = Totals(algebra_for(kind), {a.name: a.dtype for a in self.arrays.values()}, sums, notes)
-        shared = {name: {k: totals.shared(sealed(compiled(stored[name][k]))) for k in held} for name, held in places.items()}
-        wanted = {name: replace(w, implied=implied[name]) for name, w in self._wanted(shared, notes).items()}
+        shared = {
+            name: {k: totals.shared(sealed(compiled(stored[name][k]))) for k in elements[name].tolist() if k in stored[name]}
+            for name in self.outputs
+        }
+        wanted = self._wanted(shared, notes)
         return judged(run, self.arguments, wanted, lambda term: totals.shared(sealed(term)), is_shown=False)
 
     def _grown(self, box: Box) -> dict[str, tuple[int, ...]]:
@@ -296,18 +278,6 @@ class Blocks:
                 known.append(place)
             found.add(replace(repetition(self.stage, places, repeat.steps), is_open=repeat.is_open))
         return joined_repetition(sorted(found, key=lambda r: r.firsts)) if found else None
-
-
-def _reached(roots: Sequence[Term], sums: Mapping[Term, Term]) -> dict[Term, Term]:
-    """The symbols among these that are in the terms, or in what such symbols stand for, with what each stands for."""
-    found, seen, stack = dict[Term, Term](), set[Term](), list(roots)
-    while stack:
-        for t in iterate_post(stack.pop(), seen):
-            seen.add(t)
-            if t in sums:
-                found[t] = sums[t]
-                stack.append(sums[t])
-    return found
 
 
 def _moving_elements(repeat: Repeat) -> set[tuple[str, int, int]]:

@@ -106,9 +106,7 @@ class Rescaled:
 
     def _rounded_weight(self, term: Term, dtype: DType) -> Term | None:
         """The weight that is rounded to a narrower float and back; None: it is something else."""
-        if not term.op.startswith("cast."):
-            return None
-        inner = term.args[0]
+        inner = term.args[0] if term.op.startswith("cast.") else term
         narrow = inner.op.rpartition(".")[2]
         is_there_and_back = term.op == f"cast.{narrow}.{dtype.name}" and inner.op == f"cast.{dtype.name}.{narrow}"
         return inner.args[0] if is_there_and_back and BY_NAME[narrow].is_float and self._is_weight(inner.args[0]) else None

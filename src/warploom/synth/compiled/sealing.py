@@ -129,6 +129,5 @@ class Sealed:
 
 def _is_of_narrower(term: Term) -> bool:
     """Whether it is an element of one type of floats as one of another type."""
-    if not term.op.startswith("cast.") or term.args[0].op != "atom":
-        return False
-    return all(BY_NAME[name].is_float for name in term.op.split(".")[1:])
+    is_converted = term.op.startswith("cast.") and term.args[0].op == "atom"
+    return is_converted and all(BY_NAME[name].is_float for name in term.op.split(".")[1:])

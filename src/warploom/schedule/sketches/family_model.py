@@ -225,6 +225,19 @@ class FamilyModel:
             self._best, self._idle = cost_found, 0
         return cost_found, tuned
 
+    def unjudged(self, reason: str) -> tuple[Cost, Tuned] | None:
+        """The kernel during whose proof the search was interrupted: unchecked for this reason, modelled, not compiled."""
+        for number, filling in self._fillings.items():
+            found = filling.unjudged(reason)
+            if found is None or found[1].kernel is None:
+                continue
+            filled_cost, report = found
+            built = self._built[number]
+            source = cuda_source(built.sketch.kernel, report.completions[0].holes)
+            cost, bound = modelled(found[1].kernel, self.sizes, self.device, 0), self._unfilled(built, {})
+            return (*self._cost(number, cost), *filled_cost), Tuned(built.setting, report, source, cost, bound)
+        return None
+
     @property
     def given_up(self) -> list[tuple[Setting, str]]:
         """Settings of which completions may have been missed, and why."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from warploom.schedule.backbone import Operator
 from warploom.schedule.choices.objects import Habit, Objects, mapped_alike
-from warploom.schedule.choices.windows import axes_read, neighbours, sliding_with
+from warploom.schedule.choices.windows import axes_read, neighbours, sliding_with, stored_axes
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,19 +39,16 @@ class Windows:
         self.loop = {x.statement: x for x in objects.loops}
         self.levels = objects.levels
         self.reduced = {x.axis for x in objects.loops if x.is_reduction}
-        store = next(i for i in backbone.instructions if i.operator is Operator.STORE)
-        assert store.access is not None
-        strides = backbone.regions[store.access.region].strides
-        stored = sorted((s, a) for i, s in zip(store.access.indices, strides, strict=True) for a, _ in i.terms)
-        self.fastest = stored[0][1] if stored else None
+        stored = stored_axes(backbone)
+        self.fastest = stored[0] if stored else None
         near = neighbours(backbone, windows)
-        self.along = [a for _, a in stored[1:] if a in near and self.levels[a] > 1]
+        self.along = [a for a in stored[1:] if a in near and self.levels[a] > 1]
         """Axes before the fastest whose neighbours read the same, the slowest last."""
         self.slid = self.along[-1] if self.along and way.rounds > 1 else None
         self.across = self.along[0] if self.slid is not None and len(self.along) > 1 else None
         read = axes_read(backbone, windows)
         self.has_channels = any(
-            a not in near and self.levels[a] > 1 and any(a not in axes for axes in read) for _, a in stored[1:]
+            a not in near and self.levels[a] > 1 and any(a not in axes for axes in read) for a in stored[1:]
         )
         """Some input does not depend on an axis of the results: it is used again along it."""
         self.results = self._results()

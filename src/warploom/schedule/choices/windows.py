@@ -34,6 +34,14 @@ def neighbours(backbone: Backbone, regions: Collection[int]) -> set[int]:
     return found
 
 
+def stored_axes(backbone: Backbone) -> list[int]:
+    """Axes of the first array that is stored, the fastest first."""
+    access = next(i.access for i in backbone.instructions if i.operator is Operator.STORE)
+    assert access is not None
+    strides = backbone.regions[access.region].strides
+    return [a for _, a in sorted((s, a) for i, s in zip(access.indices, strides, strict=True) for a, _ in i.terms)]
+
+
 def sliding_with(backbone: Backbone, regions: Collection[int], axes: Collection[int]) -> set[int]:
     """Axes that share an index of these regions with one of `axes`: a step along both may read the same element."""
     found: set[int] = set()

@@ -23,11 +23,18 @@ class Way:
     """Results of a thread along the axes before it whose neighbours read the same."""
     rounds: int = 1
     """Tiles that a block goes along the slowest of these axes; 1: its box does not slide."""
+    across: int = 4
+    """Threads along the second axis, where a box slides along a third."""
+    second: int = 4
+    """Results of a thread along the second axis where there is a third, which has the others."""
+    is_deep: bool = False
+    """For kernels with a third axis alone."""
 
 
-WAYS = (Way(128, 16), Way(64, 8), Way(128, 16, 8))
-_ACROSS = 4
-"""Threads along the second axis, where a box slides along a third."""
+WAYS = (
+    Way(128, 16), Way(64, 8), Way(128, 16, 8), Way(128, 32, 8, is_deep=True), Way(128, 32, 8, across=2, is_deep=True),
+    Way(64, 32, 8, across=2, second=8, is_deep=True),
+)  # fmt: skip
 
 
 class Windows:
@@ -58,9 +65,10 @@ class Windows:
         """By axis, results of a thread."""
         if len(self.along) < 2:
             return dict.fromkeys(self.along, self.way.rows)
+        rows, second = self.way.rows, self.way.second
         if self.slid is not None:
-            return {self.along[0]: 4, self.slid: max(1, self.way.rows // 8)}
-        return {self.along[0]: 4, self.along[1]: max(1, self.way.rows // 4)}
+            return {self.along[0]: second, self.slid: max(1, rows // second // 2)}
+        return {self.along[0]: second, self.along[1]: max(1, rows // second)}
 
     def _unrolled(self) -> set[int]:
         """Summed axes without tiles that are written out: as many as there may be beside the results of a thread, those first
@@ -78,7 +86,7 @@ class Windows:
         return found
 
     def habits(self) -> Iterator[Habit]:
-        if self.has_channels or (self.way.rounds > 1 and self.slid is None):
+        if self.has_channels or (self.way.rounds > 1 and self.slid is None) or (self.way.is_deep and len(self.along) < 2):
             return
         for number, extent in enumerate(self.objects.backbone.extents):
             if extent.level and self.levels[extent.axis] > 1:
@@ -123,7 +131,7 @@ class Windows:
             return self.results.get(axis, 1)
         if level != self._widest(axis):
             return 1
-        wanted = {self.fastest: self.way.threads, self.slid: self._rounds(), self.across: _ACROSS}
+        wanted = {self.fastest: self.way.threads, self.slid: self._rounds(), self.across: self.way.across}
         return wanted.get(axis, 1)
 
     def _rounds(self) -> int:

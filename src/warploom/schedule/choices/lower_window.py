@@ -372,7 +372,7 @@ class _Window:
                 threads.append(loop)
                 self.sizes[loop.number] = loop.size
                 own[n] = (variable(loop.number), loop.size)
-        return threads, own
+        return threads[::-1], own
 
     def _nodes(self, own: Sequence[_Own], spans: Sequence[_Span], starts: Sequence[Affine] | None) -> tuple[Node, ...]:
         """Copies of these places; `starts`: the array's indices at the box's first place, None: from what slides to the front."""

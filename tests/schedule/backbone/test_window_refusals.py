@@ -132,7 +132,7 @@ axis k 4: 4
 input X f32 [4, 2] strides [2, 1]
 output Y f32 [3] strides [1]
 load_X[i, k] = load f32 X[k, i - 1] else 0.0
-init[] = move f32 0.0
+init[i] = move f32 0.0
 total[i, k] = add f32 load_X[i, k], carry(init; k)
 store_Y[i] = store f32 total[i] to Y[i]
 """

@@ -23,9 +23,9 @@ from warploom.schedule import cuda
 from warploom.schedule.backbone import Backbone, Parameter, Role, cuda_tiles, evaluate
 from warploom.schedule.choices import Features, KernelSpace, kernel_space, lower_window
 from warploom.schedule.choices.windows import windowed_regions
-from warploom.schedule.cost import loads_per_output
+from warploom.schedule.cost import loads_per_output, modelled
 from warploom.schedule.frontend import TensorFunction, out, pad, tensor
-from warploom.schedule.nest import Load, Nest, Ref, Space, Store, statements, verify
+from warploom.schedule.nest import Kind, Load, Nest, Ref, Space, Store, statements, verify
 from warploom.schedule.targets import target
 
 SM_90 = target("sm_90")
@@ -122,6 +122,8 @@ def test_boxes_that_slide_load_only_what_is_new(name: str, most: float) -> None:
     assert verify(nest) == ()
     found = loads_per_output(nest)
     assert found is not None and 1.0 < found <= most
+    size = next(b.elements * b.dtype.size_bytes for b in nest.buffers if b.name == "X")
+    assert modelled(nest, SM_90).traffic.different <= size + 32
 
 
 @tensor
@@ -264,6 +266,49 @@ def sums_of_windows(X: f32["64 * p + 2"], Y: out[f32["p"]]):
 def pairs(X: f32["2 * p"], Y: out[f32["p"]]):
     k: range(2)
     Y[i] = sum(X[2 * i + k], over=k)
+
+
+@tensor
+def every_other(X: f32["2 * n", "2 * m"], Y: out[f32["n", "m"]]):
+    Y[i, j] = X[2 * i, 2 * j] + X[2 * i, 2 * j + 1] + X[2 * i + 1, 2 * j]
+
+
+def test_places_between_each_others_are_no_window() -> None:
+    """What one result reads at even places no other one reads at odd places; steps of two meet again."""
+    (apart,) = every_other.program({"n": 16, "m": 16}, cuda_tiles).stages
+    (meeting,) = every_second.program({"n": 16, "m": 16}, cuda_tiles).stages
+    assert windowed_regions(apart) == frozenset() and windowed_regions(meeting)
+
+
+@tensor
+def channels(X: f32["c", "h", "w"], W: f32["o", "c", 3, 3], Y: out[f32["o", "h", "w"]]):
+    Y[o, h, w] += pad(X, 0)[c, h + r - 1, w + s - 1] * W[o, c, r, s]
+
+
+def of_channels(sizes: dict[str, int]) -> tuple[Backbone, Nest]:
+    (backbone,) = channels.program(sizes, cuda_tiles).stages
+    return backbone, habitual(backbone)
+
+
+def test_weights_lie_along_the_channels_of_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The box of weights is turned, and threads load vectors from it; both boxes are copied ahead, by all threads, in turns that
+    are few: the copies' loops are digits of the thread's number."""
+    monkeypatch.setattr(lower_window, "_ROOM", 1 << 12)
+    backbone, nest = of_channels({"c": 16, "o": 24, "h": 12, "w": 20})
+    check(nest, backbone, 0)
+    assert boxes(nest) == ["box_X", "box_W"] and {b.copies for b in nest.buffers if b.name in boxes(nest)} == {2}
+    (weights,) = (n for n, b in enumerate(nest.buffers) if b.name == "box_W")
+    loads = [(s, around) for s, around in statements(nest.body) if isinstance(s, Load) and s.memory.buffer == weights]
+    assert loads and all(around[-1].kind is Kind.VECTOR and s.memory.lanes_apart(around[-1].number) == 1 for s, around in loads)
+    stores = [around for s, around in statements(nest.body) if isinstance(s, Store) and s.memory.buffer == weights]
+    assert stores and all(any(x.digit is not None for x in around) for around in stores)
+
+
+def test_the_places_of_a_box_that_is_turned_are_apart() -> None:
+    """Rows of weights are an odd number of vectors apart: threads that copy across them are spread over the banks."""
+    _, nest = of_channels({"c": 8, "o": 64, "h": 16, "w": 16})
+    (box,) = (b for b in nest.buffers if b.name == "box_W")
+    assert box.elements % (8 * 9) == 0 and box.elements // (8 * 9) % 8 == 4
 
 
 def test_parts_behind_each_other_are_no_window() -> None:

@@ -1,5 +1,6 @@
-"""Habits of convolutions of many channels: a thread has results of some channels and of some places next to each other in registers,
-and a block goes along the channels that are summed over, slice after slice, with boxes of the input and of the weights in shared memory.
+"""Habits of convolutions of many channels: a thread has results of some channels and of some places next to each other in
+registers, and a block goes along the channels that are summed over, slice after slice, with boxes of the input and of the weights
+in shared memory.
 
     for slice:                                      a block, results [channels, rows, columns]
         box of the input [slice, rows + edge, columns + edge], box of the weights [slice, filter, channels]
@@ -37,7 +38,9 @@ class ChannelWay:
     """Channels that are summed over in one round."""
 
 
-CHANNEL_WAYS = (ChannelWay(8, 2, 8, 4, 8), ChannelWay(16, 2, 8, 4, 8), ChannelWay(8, 4, 8, 2, 8))
+CHANNEL_WAYS = (
+    ChannelWay(8, 2, 8, 4, 8), ChannelWay(8, 2, 8, 8, 8), ChannelWay(8, 4, 4, 4, 8), ChannelWay(16, 2, 8, 8, 8),
+)  # fmt: skip
 _VECTOR = 4
 """Channels of results that a thread has: a vector of weights."""
 
@@ -100,12 +103,10 @@ class Channels:
                     own = self.own.get(self.loop[statement].extent)
                     if own is None:
                         continue
-                    is_kept = kinds[own] == "UNROLL" and operation.operator is Operator.LOAD
-                    if is_kept:
+                    is_load = operation.operator is Operator.LOAD
+                    if is_load and kinds[own] == "UNROLL":
                         yield "order", (statement, own), "BEFORE"
-                    elif kinds[own] != "THREAD" and operation.operator is Operator.LOAD:
-                        yield "order", (statement, own), "MERGED"
-                    elif kinds[own] == "BLOCK":
+                    elif kinds[own] == "BLOCK" or (is_load and kinds[own] != "THREAD"):
                         yield "order", (statement, own), "MERGED"
         threads = [s for s, kind in kinds.items() if kind == "THREAD"]
         for statement, kind in kinds.items():

@@ -54,9 +54,7 @@ class Windows:
         self.slid = self.along[-1] if self.along and way.rounds > 1 else None
         self.across = self.along[0] if self.slid is not None and len(self.along) > 1 else None
         read = axes_read(backbone, windows)
-        self.has_channels = any(
-            a not in near and self.levels[a] > 1 and any(a not in axes for axes in read) for a in stored[1:]
-        )
+        self.has_channels = any(a not in near and self.levels[a] > 1 and any(a not in axes for axes in read) for a in stored[1:])
         """Some input does not depend on an axis of the results: it is used again along it."""
         self.results = self._results()
         self.unrolled = self._unrolled()

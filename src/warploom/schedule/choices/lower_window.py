@@ -132,7 +132,7 @@ def _fastest(
     sides: Sequence[_Side], loads: Sequence[tuple[Load, tuple[Loop, ...]]], indices: Mapping[Memory, tuple[Affine, ...]]
 ) -> int:
     """The side along which neighbours in the box lie: the array's own where threads lie along it, or along none that is longer
-    than 1; else one along which threads lie, the last one of which each of them reads neighbours, so that these may be vectors."""
+    than 1; else one along which threads lie, the last one of which each reads neighbours, so that these may be vectors."""
     own = len(sides) - 1
     along: set[int] = set()
     wide: set[int] = set()

@@ -27,13 +27,13 @@ class Way:
     """Threads along the second axis, where a box slides along a third."""
     second: int = 4
     """Results of a thread along the second axis where there is a third, which has the others."""
-    is_deep: bool = False
-    """For kernels with a third axis alone."""
+    is_deep: bool | None = None
+    """Only for kernels with a third axis; False: only for those without."""
 
 
 WAYS = (
-    Way(128, 16), Way(64, 8), Way(128, 16, 8), Way(128, 32, 8, is_deep=True), Way(128, 32, 8, across=2, is_deep=True),
-    Way(64, 32, 8, across=2, second=8, is_deep=True),
+    Way(128, 16), Way(64, 8, is_deep=False), Way(128, 16, 8),
+    Way(128, 32, 8, is_deep=True), Way(128, 32, 8, across=2, is_deep=True), Way(64, 32, 8, across=2, second=8, is_deep=True),
 )  # fmt: skip
 
 
@@ -84,7 +84,8 @@ class Windows:
         return found
 
     def habits(self) -> Iterator[Habit]:
-        if self.has_channels or (self.way.rounds > 1 and self.slid is None) or (self.way.is_deep and len(self.along) < 2):
+        is_other = self.way.is_deep is not None and self.way.is_deep != (len(self.along) > 1)
+        if self.has_channels or is_other or (self.way.rounds > 1 and self.slid is None):
             return
         for number, extent in enumerate(self.objects.backbone.extents):
             if extent.level and self.levels[extent.axis] > 1:

@@ -176,7 +176,7 @@ def distinct(offset: Affine, around: Iterable[Loop], element_bytes: int, constan
 
 
 def _sectors_of_runs(starts: list[int], run: int, element_bytes: int) -> int:
-    """Of runs of one length, those that meet or are less than a sector apart taken together."""
+    """Sectors of runs of one length; those that meet or are less than a sector apart are taken together."""
     found, first, end = 0, starts[0], starts[0] + run
     for start in starts[1:]:
         if (start - end) * element_bytes >= SECTOR_BYTES:

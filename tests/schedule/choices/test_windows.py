@@ -22,6 +22,7 @@ from warploom.kernels.tensors import tensor_kernel
 from warploom.schedule import cuda
 from warploom.schedule.backbone import Backbone, Parameter, Role, cuda_tiles, evaluate
 from warploom.schedule.choices import Features, KernelSpace, kernel_space, lower_window
+from warploom.schedule.choices.habits_channels import ChannelWay
 from warploom.schedule.choices.windows import windowed_regions
 from warploom.schedule.cost import loads_per_output, modelled
 from warploom.schedule.frontend import TensorFunction, out, pad, tensor
@@ -274,43 +275,30 @@ def every_other(X: f32["2 * n", "2 * m"], Y: out[f32["n", "m"]]):
 
 
 def test_places_between_each_others_are_no_window() -> None:
-    """What one result reads at even places no other one reads at odd places; steps of two meet again."""
+    """No result reads at odd places what another one reads at even places; steps of two meet again."""
     (apart,) = every_other.program({"n": 16, "m": 16}, cuda_tiles).stages
     (meeting,) = every_second.program({"n": 16, "m": 16}, cuda_tiles).stages
     assert windowed_regions(apart) == frozenset() and windowed_regions(meeting)
 
 
 @tensor
-def channels(X: f32["c", "h", "w"], W: f32["o", "c", 3, 3], Y: out[f32["o", "h", "w"]]):
-    Y[o, h, w] += pad(X, 0)[c, h + r - 1, w + s - 1] * W[o, c, r, s]
-
-
-def of_channels(sizes: dict[str, int]) -> tuple[Backbone, Nest]:
-    (backbone,) = channels.program(sizes, cuda_tiles).stages
-    return backbone, habitual(backbone)
+def channels(X: f32["c", "w"], W: f32["o", "c", 3], Y: out[f32["o", "w"]]):
+    Y[o, w] += pad(X, 0)[c, w + r - 1] * W[o, c, r]
 
 
 def test_weights_lie_along_the_channels_of_results(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The box of weights is turned, and threads load vectors from it; both boxes are copied ahead. Rows of ten are
-    shared out by the threads' numbers, since eight threads along them would take two turns."""
-    monkeypatch.setattr(lower_window, "_ROOM", 1 << 12)
-    backbone, nest = of_channels({"c": 16, "o": 24, "h": 12, "w": 20})
+    """The box of weights is turned, with rows an odd number of vectors apart, so that threads load vectors from it and those that
+    copy across the rows are spread over the banks; both boxes are copied ahead."""
+    monkeypatch.setattr(lower_window, "_ROOM", 0)
+    monkeypatch.setattr("warploom.schedule.choices.habits.CHANNEL_WAYS", (ChannelWay(4, 1, 2, 2, 4),))
+    (backbone,) = channels.program({"c": 12, "o": 12, "w": 20}, cuda_tiles).stages
+    nest = habitual(backbone)
     check(nest, backbone, 0)
     assert boxes(nest) == ["box_X", "box_W"] and {b.copies for b in nest.buffers if b.name in boxes(nest)} == {2}
-    (weights,) = (n for n, b in enumerate(nest.buffers) if b.name == "box_W")
+    ((weights, box),) = ((n, b) for n, b in enumerate(nest.buffers) if b.name == "box_W")
+    assert box.elements == 4 * 3 * (8 + 4)
     loads = [(s, around) for s, around in statements(nest.body) if isinstance(s, Load) and s.memory.buffer == weights]
     assert loads and all(around[-1].kind is Kind.VECTOR and s.memory.lanes_apart(around[-1].number) == 1 for s, around in loads)
-    stores = [
-        around for s, around in statements(nest.body) if isinstance(s, Store) and nest.buffers[s.memory.buffer].name == "box_X"
-    ]
-    assert stores and all(any(x.digit is not None for x in around) for around in stores)
-
-
-def test_the_places_of_a_box_that_is_turned_are_apart() -> None:
-    """Rows of weights are an odd number of vectors apart: threads that copy across them are spread over the banks."""
-    _, nest = of_channels({"c": 8, "o": 64, "h": 16, "w": 16})
-    (box,) = (b for b in nest.buffers if b.name == "box_W")
-    assert box.elements % (8 * 9) == 0 and box.elements // (8 * 9) % 8 == 4
 
 
 def test_parts_behind_each_other_are_no_window() -> None:

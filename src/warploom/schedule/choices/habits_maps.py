@@ -93,6 +93,13 @@ class Maps:
                     shared_out.setdefault(loop.extent, []).append(statement)
         for statements in shared_out.values():
             yield from mapped_alike(statements)
+        if self._is_apart(fastest):  # one nest, whose lines the first-level cache keeps for the next load
+            for pair in self.objects.pairs:
+                if not pair.is_reserved:
+                    yield "order", (pair.source, pair.target), "MERGED"
+            for operation in self.own:
+                if operation.operator is Operator.LOAD:
+                    yield "cache", (operation.statement,), "ALL"
 
     def _is_apart(self, fastest: int) -> bool:
         """Something is read along the axis, but no neighbours: threads next to each other share its lines, vectors would not."""

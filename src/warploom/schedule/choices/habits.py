@@ -17,6 +17,7 @@ from itertools import combinations, pairwise, product
 from warploom.machines import WIDEST_BYTES, MatrixInstruction
 from warploom.schedule.backbone import Access, Backbone, Operator, followers, matrix_of
 from warploom.schedule.choices.decided import Temporary, Twins
+from warploom.schedule.choices.habits_channels import CHANNEL_WAYS, Channels
 from warploom.schedule.choices.habits_maps import maps_of
 from warploom.schedule.choices.habits_one_pass import WAYS, OnePass
 from warploom.schedule.choices.habits_one_pass_matrices import MATRIX_WAYS, OnePassMatrices
@@ -59,7 +60,10 @@ def habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ...]:
             found.append(tuple(dict.fromkeys((*order, *(h for tiles in every for h in tiles.habits())))))
     windows = windowed_regions(objects.backbone)
     if windows:
-        ways = [Windows(objects, windows, way, target.max_unroll) for way in WAYS_OF_WINDOWS]
+        ways = [
+            *(Windows(objects, windows, way, target.max_unroll) for way in WAYS_OF_WINDOWS),
+            *(Channels(objects, windows, way, target.max_unroll) for way in CHANNEL_WAYS),
+        ]
         found = [*(tuple(dict.fromkeys(way.habits())) for way in ways), *found]
     if not any(found):
         found = [tuple(dict.fromkeys(Rows(objects, *way).habits())) for way in SHARES_OF_ROWS]

@@ -54,9 +54,8 @@ def core_habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ..
         return elementwise_habits(objects, target)
     symmetry = symmetry_of(objects.backbone)
     start: tuple[Habit, ...] = () if symmetry is None else (("mirror", (0,), "YES"),)
-    copies_all = symmetry is not None and all(_products(objects, o) == 1 for o in objects.sums)
     is_tiled = bool(tiled_sums(objects.backbone, target.tiles))
-    tiles = _IN_TILES if is_tiled else _halved_tiles(objects, target) if copies_all else _tiles(target)
+    tiles = _IN_TILES if is_tiled else _halved_tiles(objects, target) if symmetry is not None else _tiles(target)
     if all(_Sum(objects, target, o, *tiles[0]).is_along_lanes for o in objects.sums):
         total = _Sum(objects, target, objects.sums[0], *tiles[0])
         tiles = list(_ONE_ROW) if total.passes_again else [*_IN_LINE, *tiles]
@@ -104,11 +103,12 @@ def _tiles(target: Target) -> list[tuple[int, int]]:
 
 
 def _halved_tiles(objects: Objects, target: Target) -> list[tuple[int, int]]:
-    """The same for sums of which half is made, all of whose factors are copied, which leaves few addresses: those with the fewest
-    clocks for it, with what lies beyond the diagonal."""
+    """The same for sums of which half is made: those with the fewest clocks for it, with what lies beyond the diagonal. Sums of one
+    product, all of whose factors are copied, need few registers for addresses."""
     total = _Sum(objects, target, objects.sums[0], 1, 1)
     most = target.max_unroll // max(target.vector_lanes, default=1)
-    return sorted(_fitting(target, 0, most), key=lambda tile: total.clocks(tile) * total.made(tile))
+    left = 0 if total.products == 1 else target.reserved_registers
+    return sorted(_fitting(target, left, most), key=lambda tile: total.clocks(tile) * total.made(tile))
 
 
 def _panels(objects: Objects, target: Target) -> list[tuple[Habit, ...]]:
@@ -432,7 +432,7 @@ class _Sum:
             pair = self.objects.pairs[number]
             if self._kind(pair.target) not in ("UNROLL", "VECTOR"):
                 yield "order", (pair.source, pair.target), "MERGED"
-            elif self.is_packed or self.is_in_place or self.is_one_by_one:
+            elif self.is_packed or self.is_in_place or self.is_one_by_one or self.is_halved:
                 yield "dim_kind", (pair.source,), self._kind(pair.target) or "UNROLL"
 
     def _in_registers(self) -> Iterator[Habit]:

@@ -23,7 +23,16 @@ from warploom.kernels.tensors import TensorKernel, tensor_kernel
 from warploom.schedule.backbone import Program, Role, count_flops
 from warploom.schedule.bound import Bound
 from warploom.schedule.choices import kernel_space
-from warploom.schedule.cpu import CompiledNest, aligned_copy, compile_nest, host, plain_loop, spread_of
+from warploom.schedule.cpu import (
+    CompiledNest,
+    aligned_copy,
+    compile_nest,
+    host,
+    plain_loop,
+    plain_nest,
+    sound_build,
+    spread_of,
+)
 from warploom.schedule.search import KernelModel, replay
 from warploom.tools.bench.schedule_names import SEARCH_S, SEEDS_NAME
 from warploom.tools.bench.schedule_peers import NUMPY, Peer
@@ -260,8 +269,10 @@ def _found(
     line: Line, program: Program, options: KernelOptions, arrays: Mapping[str, Array], scalars: Mapping[str, float]
 ) -> Runner:
     """Runs what the line of a search says was found."""
-    if line.get("kind") == "plain":  # nothing faster was found
-        return _runner([plain_loop(stage) for stage in program.plain.stages], arrays, scalars, options.threads)
+    if line.get("kind") == "plain":  # nothing faster was found; as it was checked, while the peer may lose NaN and infinities
+        stages = program.plain.stages
+        flags = sound_build(*stages).flags
+        return _runner([compile_nest(plain_nest(stage), flags=flags) for stage in stages], arrays, scalars, options.threads)
     return _ours(program, options, cast("dict[str, str]", line["decisions"]), arrays, scalars)
 
 

@@ -103,8 +103,8 @@ def _tiles(target: Target) -> list[tuple[int, int]]:
 
 
 def _halved_tiles(objects: Objects, target: Target) -> list[tuple[int, int]]:
-    """The same for sums of which half is made: those with the fewest clocks for it, with what lies beyond the diagonal. Sums of one
-    product, all of whose factors are copied, need few registers for addresses."""
+    """The same for sums of which half is made: those with the fewest clocks for it, with what lies beyond the diagonal. Sums of
+    one product, all of whose factors are copied, need few registers for addresses."""
     total = _Sum(objects, target, objects.sums[0], 1, 1)
     most = target.max_unroll // max(target.vector_lanes, default=1)
     left = 0 if total.products == 1 else target.reserved_registers

@@ -378,7 +378,7 @@ class _Sum:
 
     def _columns_in_registers(self) -> Iterator[Habit]:
         """As many columns as fit and divide theirs, of as many rows as then fit; what is read without lanes is read where it is
-        used."""
+        used, and along its lines last."""
         extents = list(enumerate(self.objects.backbone.extents))
         left = self.rows
         for axis in sorted(self.results, key=lambda a: a != self.below):
@@ -391,6 +391,9 @@ class _Sum:
                     yield "size", (number,), str(size)
                 elif extent.axis == axis and extent.level > 0 and self.is_alone:
                     yield "size", (number,), "1"
+        steps = [self.loop[s] for s in self.total.loops if self.loop[s].is_reduction]
+        for last in (x for x in steps if self._is_read_in_line(x.axis)):
+            yield from (("order", (x.statement, last.statement), "OUTER") for x in steps if x.axis != last.axis)
         around = [s for s in self._around() if self.loop[s].level == 0]
         for column in (s for s in around if self.loop[s].axis == self.below):
             for row in (s for s in around if self.loop[s].axis != self.below):
@@ -403,6 +406,10 @@ class _Sum:
             is_broadcast = self.lanes not in self.objects.backbone.instructions[temporary.producer].axes
             if is_broadcast and temporary.consumer == self.total.instruction and self._kind(pair.target) in (None, "LOOP"):
                 yield "order", (pair.source, pair.target), "MERGED"
+
+    def _is_read_in_line(self, axis: int) -> bool:
+        """What all lanes share lies in line along the axis."""
+        return any(self.objects.stride(x.access, axis) == 1 for x in self.loads if self.lanes not in x.axes)
 
     def _around(self) -> list[int]:
         """Loops over results around those that lie in registers, and not along the lanes."""

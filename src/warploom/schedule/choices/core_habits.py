@@ -309,7 +309,7 @@ class _Sum:
                 yield "size", (number,), "|".join(str(n) for n in extent.sizes if n % TILE_WORDS == 0)
             elif self.passes_again and extent.axis in self.results and 0 < extent.level < last:
                 yield "size", (number,), "1"
-            elif (self.is_packed or self.is_in_place) and extent.level > 0:
+            elif (self.is_packed or self.is_in_place or self._is_step(extent.axis)) and extent.level > 0:
                 if (size := self._size_of_level(extent.axis, extent.level, extent.sizes)) is not None:
                     yield "size", (number,), str(size)
             elif self.is_halved and extent.axis in self.results and 0 < extent.level < last:
@@ -406,6 +406,10 @@ class _Sum:
             is_broadcast = self.lanes not in self.objects.backbone.instructions[temporary.producer].axes
             if is_broadcast and temporary.consumer == self.total.instruction and self._kind(pair.target) in (None, "LOOP"):
                 yield "order", (pair.source, pair.target), "MERGED"
+
+    def _is_step(self, axis: int) -> bool:
+        """Along it a halved sum adds several products, in one loop."""
+        return self.is_halved and self.products > 1 and axis in self.reduced
 
     def _is_read_in_line(self, axis: int) -> bool:
         """What all lanes share lies in line along the axis."""

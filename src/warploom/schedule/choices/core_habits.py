@@ -412,7 +412,7 @@ class _Sum:
         return self.is_halved and self.products > 1 and axis in self.reduced
 
     def _is_read_in_line(self, axis: int) -> bool:
-        """What all lanes share lies in line along the axis."""
+        """Along the axis lies in line what all lanes share."""
         return any(self.objects.stride(x.access, axis) == 1 for x in self.loads if self.lanes not in x.axes)
 
     def _around(self) -> list[int]:

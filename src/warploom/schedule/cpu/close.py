@@ -29,7 +29,7 @@ class Close:
     lanes: int
     stride: int
     place: int | None
-    """Of the first element in its group; None: groups are not known, and the first element is where the first load begins."""
+    """Place of the first element in its group; None: groups are not known, and the first load begins with it."""
 
     @property
     def name(self) -> str:

@@ -21,6 +21,7 @@ from warploom.solve import (
     negation,
     together,
 )
+from warploom.synth.lift.affine import factors
 from warploom.terms import Term, apply, iterate_post
 
 _DEEPEST_SPLIT = 80
@@ -94,15 +95,12 @@ class Conditions:
             return True
         wanted = dict(goal.terms)
         given = guard.parts if isinstance(guard, All) else (guard,)
-        for known in (*given, *self.facts):
-            if not isinstance(known, Constraint) or known.op != "<=":
-                continue
-            for name, coefficient in known.linear.terms:
-                factor = wanted.get(name, 0) // coefficient
-                divides = factor > 0 and factor * coefficient == wanted[name]
-                if divides and self._is_negative(goal.plus(known.linear, -factor)):
-                    return True
-        return False
+        return any(
+            self._is_negative(goal.plus(known.linear, -factor))
+            for known in (*given, *self.facts)
+            if isinstance(known, Constraint) and known.op == "<="
+            for factor in factors(wanted, known.linear.terms)
+        )
 
     def _rounded(self, goal: Linear[str]) -> Iterator[Linear[str]]:
         """Other goals that give this one by a fact about a quotient: `m * goal < m` is enough for integers."""

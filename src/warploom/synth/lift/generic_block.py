@@ -48,8 +48,9 @@ from warploom.ir import (
     WaitCopies,
 )
 from warploom.solve import FALSE as NEVER
-from warploom.solve import All, Formula, conjunction, disjunction, negation
+from warploom.solve import Formula, conjunction, disjunction, negation
 from warploom.synth.lift.affine import Condition, Extreme, Known, ThreadSum, UnliftableError, formula_at, is_uniform, negated
+from warploom.synth.lift.choices import is_narrower, select, taken
 from warploom.synth.lift.generic_index import GenericIndex, Path
 from warploom.synth.lift.trace import Cell, Demand, Event, OutputRead, Place, Trace
 from warploom.synth.proof.accesses import Accesses
@@ -69,28 +70,6 @@ class _Cells:
     shape: tuple[int, ...]
     dtype: DType
     accesses: Accesses | None = None
-
-
-def select(condition: Formula, then: Term, other: Term) -> Term:
-    """`then` where `condition` holds, else `other`."""
-    if condition == conjunction(()) or then is other:
-        return then
-    if condition == disjunction(()):
-        return other
-    decided = atom("condition", (condition,))
-    if then.op == "select" and then.args[0] is decided:
-        then = then.args[1]
-    if other.op == "select" and other.args[0] is decided:
-        other = other.args[2]
-    return then if then is other else apply("select", decided, then, other)
-
-
-def _is_narrower(condition: Formula, other: Formula) -> bool:
-    """Whether `condition` textually holds all parts of `other`."""
-    if condition is other:
-        return True
-    parts = set(condition.parts) if isinstance(condition, All) else {condition}
-    return parts >= (set(other.parts) if isinstance(other, All) else {other})
 
 
 class GenericBlock:
@@ -275,7 +254,7 @@ class GenericBlock:
     def _excludes_copy(self, array: str, place: int, lane: int, path: Path) -> bool:
         """Whether a thread comes here only where the last copy to an element was not begun: in its condition's other branch."""
         begun = self.copied.get((array, place))
-        return begun is not None and _is_narrower(path.at(lane), negation(begun))
+        return begun is not None and is_narrower(path.at(lane), negation(begun))
 
     def _check_synchronised(self, cells: _Cells) -> None:
         if self.skipped and cells.accesses is not None:
@@ -290,7 +269,7 @@ class GenericBlock:
             cells[place] = Cell(term, guard, self.iteration)
         elif old.iteration != self.iteration:
             raise UnliftableError(f"{self.span}: the spec stores to {array} inside and outside of a loop over a size")
-        elif _is_narrower(old.stored, guard):
+        elif is_narrower(old.stored, guard):
             old.value, old.stored = term, guard
         else:
             old.value = select(guard, term, select(old.stored, old.value, self._initial(array, place)))
@@ -315,7 +294,7 @@ class GenericBlock:
         places = self._own_places(statement.accumulator, statement.index, cells.shape, path)
         for lane in path.lanes:
             row, place = cells.rows[lane], places[lane]
-            old = _given(row[place])
+            old = taken(_given(row[place]), path.at(lane))
             row[place] = self._merged(path, lane, apply(op, old, _given(values[lane])), old, statement.accumulator)
 
     # ------------------------------------------------------------ places
@@ -344,7 +323,9 @@ class GenericBlock:
         forms = [self.indices.form(e, path) for e in index]
         columns = [[Linear(f.terms, base) for base in f.base.tolist()] for f in forms]
         places = list(zip(*columns, strict=True))
-        self._demand_inside(array, {lane: places[lane] for lane in path.lanes}, path)
+        stops = self.shapes[array]
+        if not all(self.indices.is_seen_between(f, stop, path) for f, stop in zip(forms, stops, strict=True)):
+            self._demand_inside(array, {lane: places[lane] for lane in path.outermost(forms)}, path)
         return places
 
     def _demand_inside(self, array: str, places: Mapping[int, Place], path: Path) -> None:
@@ -432,9 +413,10 @@ class GenericBlock:
         """A value that is read; that it was written before, on every way here, is demanded."""
         if value is None:
             value = atom("undefined", (name, lane))
+        value = taken(value, path.at(lane))
         if self.is_spec or (missing := self._undefined_when(value)) == NEVER:
             return value
-        if not _is_narrower(path.at(lane), negation(missing)):
+        if not is_narrower(path.at(lane), negation(missing)):
             self.trace.demands.append(Demand(path.at(lane), missing, f"{name} written before thread {lane} reads it", self.span))
         return value
 
@@ -488,7 +470,7 @@ class GenericBlock:
             raise UnliftableError(f"{self.span}: the spec reads {array} after the loop that stores to it")
         cell = self.trace.cells.get(array, {}).get(places[0])
         if cell is not None and cell.iteration == self.iteration:
-            if _is_narrower(path.at(0), cell.stored):
+            if is_narrower(path.at(0), cell.stored):
                 return [cell.value]
             return [select(cell.stored, cell.value, self._initial(array, places[0]))]
         self.trace.initial_reads.append((array, places[0], self.iteration))

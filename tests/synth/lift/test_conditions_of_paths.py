@@ -119,3 +119,29 @@ def copied(x, y, n):
 def test_conditions_keep_a_thread_inside_only_where_they_do(condition: str, place: str, is_inside: bool) -> None:
     found = verdict(BOUNDED, copied, ("CONDITION", condition), ("PLACE", place))
     assert (found == "proved") == is_inside
+
+
+SCOPED = """
+@kernel(block=(32, 1, 1), grid=((n + 31) // 32, 1, 1), warp_size=32)
+def scoped(x: Global[f32, n + 32], y: Global[f32, n] | out, n: size):
+    g = 32 * block_id + thread_id
+    if g < n:
+        part = register(f32, 1)
+        part[0] = x[g]
+        if n > 7:
+            part[0] = x[g + 0]
+        y[g] = part[0]
+"""
+
+
+def test_a_register_is_there_where_it_was_declared() -> None:
+    assert verdict(SCOPED, copied) == "proved"
+    assert verdict(SCOPED, copied, ("x[g + 0]", "x[g + 1]")) != "proved"
+    assert verdict(SCOPED, copied, ("        part[0] = x[g]\n", "")) != "proved"  # undefined where n is 7 or less
+
+
+@pytest.mark.parametrize("use", ["y[g] = part[0]", "part[0] = x[g]"])
+def test_a_register_is_not_used_behind_its_condition(use: str) -> None:
+    made = parse_kernel(SCOPED + f"    if g < n:\n        {use}\n")
+    found = lift(sketch_of(made, copied, {"n": 64}), made)
+    assert found.verdict == "unchecked" and "part is used outside of the condition it was declared under" in found.reason

@@ -51,7 +51,7 @@ from warploom.solve import FALSE as NEVER
 from warploom.solve import Formula, conjunction, disjunction, negation
 from warploom.synth.lift.affine import Condition, Extreme, Known, ThreadSum, UnliftableError, formula_at, is_uniform, negated
 from warploom.synth.lift.choices import is_narrower, select, taken
-from warploom.synth.lift.generic_index import GenericIndex, Path
+from warploom.synth.lift.generic_index import GenericIndex, Path, is_prefix
 from warploom.synth.lift.trace import Cell, Demand, Event, OutputRead, Place, Trace
 from warploom.synth.proof.accesses import Accesses
 from warploom.synth.proof.bodies import declared_in, has_barrier, set_in
@@ -69,6 +69,8 @@ class _Cells:
     rows: list[list[Term | None]]
     shape: tuple[int, ...]
     dtype: DType
+    conditions: tuple[Condition, ...] = ()
+    """Those that it was declared under: it is there only where they hold, so what is stored need not depend on them."""
     accesses: Accesses | None = None
 
 
@@ -126,9 +128,10 @@ class GenericBlock:
                 if space == "shared":
                     if name not in self.shared:
                         accesses = Accesses(name, shape, space, self.findings)
-                        self.shared[name] = _Cells([[None] * prod(shape)], shape, dtype, accesses)
+                        self.shared[name] = _Cells([[None] * prod(shape)], shape, dtype, (), accesses)
                 else:
-                    self.private[name] = _Cells([[None] * prod(shape) for _ in range(self.threads)], shape, dtype)
+                    empty: list[list[Term | None]] = [[None] * prod(shape) for _ in range(self.threads)]
+                    self.private[name] = _Cells(empty, shape, dtype, path.conditions)
             case SetIndex(name, expr):
                 self.indices.assign(name, self.indices.evaluate(expr, path), path)
             case SetValue(name, dtype, value):
@@ -137,7 +140,7 @@ class GenericBlock:
                 self._store(statement, path)
             case Accumulator(name, dtype, shape):
                 rows: list[list[Term | None]] = [[constant(statement.init)] * prod(shape) for _ in range(self.threads)]
-                self.private[name] = _Cells(rows, shape, dtype)
+                self.private[name] = _Cells(rows, shape, dtype, path.conditions)
                 self.accumulators[name] = statement
             case Accumulate():
                 self._accumulate(statement, path)
@@ -209,11 +212,12 @@ class GenericBlock:
                 old = new
         merged = list(old)
         for lane in path.lanes:
-            merged[lane] = self._merged(path, lane, _given(new[lane]), old[lane], name)
+            merged[lane] = self._merged(path, (), lane, _given(new[lane]), old[lane], name)
         self.variables[name] = (merged, dtype)
 
-    def _merged(self, path: Path, lane: int, new: Term, old: Term | None, name: str) -> Term:
-        if not path.conditions:
+    def _merged(self, path: Path, declared: tuple[Condition, ...], lane: int, new: Term, old: Term | None, name: str) -> Term:
+        """What a place holds after a store of `new`; `declared`: the conditions under which it is there at all."""
+        if path.conditions == declared:  # they compare by identity
             return new
         return select(path.at(lane), new, old if old is not None else atom("undefined", (name, lane)))
 
@@ -226,11 +230,12 @@ class GenericBlock:
         if array in self.private or array in self.shared:
             cells = self.private.get(array) or self.shared[array]
             values = self._converted(value, cells.dtype, path)
-            places = self._own_places(array, index, cells.shape, path)
+            places = self._own_places(array, index, cells, path)
             self._check_synchronised(cells)
             for lane in path.lanes:
                 row = cells.rows[lane if array in self.private else 0]
-                row[places[lane]] = self._merged(path, lane, _given(values[lane]), row[places[lane]], array)
+                old = row[places[lane]]
+                row[places[lane]] = self._merged(path, cells.conditions, lane, _given(values[lane]), old, array)
                 if cells.accesses is not None and statement.is_async:
                     cells.accesses.begin(places[lane], lane, 0, self.span, self.groups)
                     self.copied[array, places[lane]] = path.at(lane)
@@ -291,18 +296,23 @@ class GenericBlock:
         cells = self.private[statement.accumulator]
         op = self.accumulators[statement.accumulator].op
         values = self._converted(statement.value, cells.dtype, path)
-        places = self._own_places(statement.accumulator, statement.index, cells.shape, path)
+        places = self._own_places(statement.accumulator, statement.index, cells, path)
         for lane in path.lanes:
             row, place = cells.rows[lane], places[lane]
-            old = taken(_given(row[place]), path.at(lane))
-            row[place] = self._merged(path, lane, apply(op, old, _given(values[lane])), old, statement.accumulator)
+            old = _given(row[place])
+            if old.op == "select":
+                old = taken(old, path.at(lane))
+            new = apply(op, old, _given(values[lane]))
+            row[place] = self._merged(path, cells.conditions, lane, new, old, statement.accumulator)
 
     # ------------------------------------------------------------ places
 
-    def _own_places(self, array: str, index: tuple[IndexExpr, ...], shape: tuple[int, ...], path: Path) -> list[int]:
+    def _own_places(self, array: str, index: tuple[IndexExpr, ...], cells: _Cells, path: Path) -> list[int]:
+        if not is_prefix(cells.conditions, path.conditions):
+            raise UnliftableError(f"{self.span}: {array} is used outside of the condition it was declared under")
         flat = np.zeros(self.threads, dtype=np.int64)
         inside = np.ones(self.threads, dtype=bool)
-        for expr, extent in zip(index, shape, strict=True):
+        for expr, extent in zip(index, cells.shape, strict=True):
             form = self.indices.form(expr, path)
             if form.terms:
                 raise UnliftableError(f"{self.span}: an index of {array} that depends on a block number or a size")
@@ -413,7 +423,8 @@ class GenericBlock:
         """A value that is read; that it was written before, on every way here, is demanded."""
         if value is None:
             value = atom("undefined", (name, lane))
-        value = taken(value, path.at(lane))
+        if value.op == "select":
+            value = taken(value, path.at(lane))
         if self.is_spec or (missing := self._undefined_when(value)) == NEVER:
             return value
         if not is_narrower(path.at(lane), negation(missing)):
@@ -451,7 +462,7 @@ class GenericBlock:
     def _read(self, array: str, index: tuple[IndexExpr, ...], path: Path) -> Values:
         if array in self.private or array in self.shared:
             cells = self.private.get(array) or self.shared[array]
-            own = self._own_places(array, index, cells.shape, path)
+            own = self._own_places(array, index, cells, path)
             self._check_synchronised(cells)
 
             def held(lane: int) -> Term:
@@ -533,7 +544,7 @@ class GenericBlock:
 
     def _accumulated(self, name: str, index: tuple[IndexExpr, ...], path: Path) -> Values:
         cells = self.private[name]
-        places = self._own_places(name, index, cells.shape, path)
+        places = self._own_places(name, index, cells, path)
         saved = self.variables.get("$state")
         self.variables["$state"] = (self._each(path, lambda lane: _given(cells.rows[lane][places[lane]])), cells.dtype)
         result = self._value(self.accumulators[name].finalize, path)

@@ -319,7 +319,7 @@ class GenericIndex:
         if name in self._carried:
             raise UnliftableError(f"{name} holds what an earlier iteration of a loop over a size left there")
         value, conditions = self._variables[name]
-        if not _is_prefix(conditions, path.conditions):
+        if not is_prefix(conditions, path.conditions):
             raise UnliftableError(f"index variable {name} is used outside of the condition it was set under")
         if isinstance(value, tuple):
             here = [(c, f) for c, f in value if not isinstance(c, Known) or (c.flags & path.flags).any()]
@@ -479,7 +479,8 @@ def _tightest(forms: list[ThreadSum], is_max: bool) -> ThreadSum | Extreme:
     return kept[0] if len(kept) == 1 else Extreme(kept, is_max)
 
 
-def _is_prefix(first: tuple[Condition, ...], second: tuple[Condition, ...]) -> bool:
+def is_prefix(first: tuple[Condition, ...], second: tuple[Condition, ...]) -> bool:
+    """Whether a path with the second conditions runs only where one with the first does."""
     return first is second or first == second[: len(first)]  # conditions compare by identity
 
 

@@ -27,7 +27,7 @@ from warploom.synth.lift.affine import factors
 from warploom.terms import Term, apply, iterate_post
 
 Terms: TypeAlias = tuple[tuple[str, int], ...]
-"""Those of a linear sum."""
+"""Coefficients of a linear sum."""
 _DEEPEST_SPLIT = 80
 _RLIMIT_TOGETHER = 1_000_000
 

@@ -70,7 +70,7 @@ class _Cells:
     shape: tuple[int, ...]
     dtype: DType
     conditions: tuple[Condition, ...] = ()
-    """Those that it was declared under: it is there only where they hold, so what is stored need not depend on them."""
+    """Conditions that it was declared under: it is there only where they hold, so what is stored need not depend on them."""
     accesses: Accesses | None = None
 
 

@@ -216,7 +216,7 @@ class GenericBlock:
         self.variables[name] = (merged, dtype)
 
     def _merged(self, path: Path, declared: tuple[Condition, ...], lane: int, new: Term, old: Term | None, name: str) -> Term:
-        """What a place holds after a store of `new`; `declared`: the conditions under which it is there at all."""
+        """The content of a place after a store of `new`; `declared`: the conditions under which it is there at all."""
         if path.conditions == declared:  # they compare by identity
             return new
         return select(path.at(lane), new, old if old is not None else atom("undefined", (name, lane)))

@@ -32,7 +32,7 @@ def _map(node: Any, change: Callable[[IndexExpr], IndexExpr | None]) -> Any:
         if new is not old:
             updates[name] = new
     if updates:
-        node = replace(cast(Any, node), **updates)
+        node = replace(node, **updates)
     if isinstance(node, IndexExpr):
         replacement = change(node)
         return node if replacement is None else replacement

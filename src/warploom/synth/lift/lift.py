@@ -131,7 +131,12 @@ class _Lift:
         natural += [quotient(p.name, d) for p in self.kernel.params for d in range(len(p.shape))]
         conditions = self._conditions = Conditions(self._facts, natural)
         in_grid = conjunction(part for name, extent in blocks.items() for part in _in_range(extent, name))
-        launched_at = cache(lambda guard: conjunction([in_grid, guard]))  # of one object for the events of one guard
+
+        @cache
+        def launched_at(guard: Formula) -> Formula:
+            """One formula for all events under one guard."""
+            return conjunction([in_grid, guard])
+
         self._check_demands(wanted.demands, lambda guard: guard, conditions, "the spec accesses ")
         self._check_demands(trace.demands, launched_at, conditions, "")
         self._check_output_reads(trace, in_grid, conditions)

@@ -169,11 +169,9 @@ class KernelModel(Generic[C]):
         for name, value in decisions.items():
             step = self._set(step, name, value)
         if isinstance(self.space, KernelSpace):
-            plain = {
-                name: value for name, value in self.space.usual.items() if name.startswith("warps(") and name not in decisions
-            }
-            for name, value in plain.items():
-                step = self._set(step, name, value)
+            plain = (name for name in self.space.usual if name.startswith("warps(") and name not in decisions)
+            for name in plain:
+                step = self._set(step, name, "PLAIN")
         return step
 
     def open_names(self, step: Step[C]) -> list[str]:

@@ -50,19 +50,17 @@ def test_tiles_of_a_product_are_copied_ahead_in_vectors() -> None:
     assert [x.stages for x in loops(nest.body) if x.stages > 1] == [2]
 
 
-@pytest.mark.parametrize("is_spread", [False, True])
-def test_threads_of_a_product_lie_four_by_eight_in_a_warp(is_spread: bool) -> None:
+def test_threads_of_a_product_lie_four_by_eight_in_a_warp() -> None:
     """Half of the ways have all threads share out the copies in the order of the array."""
-    tiles = {"m": ((4,), (4,)), "n": ((1,), (8,), (4,)), "k": ((2,), (4,))}
-    (backbone,) = tensor_kernel("matmul").program({"m": 32, "n": 64, "k": 16}, tiles).stages
-    space = kernel_space(backbone, SM_90)
-    nest = first(space, space.usually(space.root(), lambda _: False, 2 * is_spread))
-    assert verify(nest) == () and nest.lanes == (4, 8)
-    check(backbone, nest)
-    assert any(x.digit is not None for x in loops(nest.body)) == is_spread
-    shared = {n for n, b in enumerate(nest.buffers) if b.space is Space.SHARED}
-    loaded = [around for s, around in statements(nest.body) if isinstance(s, Load) and s.memory.buffer in shared]
-    assert len(loaded) == 2 and all(around[-1].kind is Kind.VECTOR for around in loaded)
+    (stage,) = tensor_kernel("matmul").program(dict.fromkeys("mnk", 256), cuda_tiles).stages
+    space = kernel_space(stage, SM_90)
+    found = [first(space, space.usually(space.root(), lambda _: False, turn)) for turn in range(space.ways)]
+    for nest, is_spread in zip(found, (False, False, True, True), strict=True):
+        assert verify(nest) == () and nest.lanes == (4, 8)
+        assert any(x.digit is not None for x in loops(nest.body)) == is_spread
+        shared = {n for n, b in enumerate(nest.buffers) if b.space is Space.SHARED}
+        loaded = [around for s, around in statements(nest.body) if isinstance(s, Load) and s.memory.buffer in shared]
+        assert len(loaded) == 2 and all(around[-1].kind is Kind.VECTOR for around in loaded)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, pairwise, product
 
 from warploom.machines import WIDEST_BYTES, MatrixInstruction
@@ -53,7 +53,7 @@ def habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ...]:
             every = [
                 MatrixTiles(objects, o, on, way, target.shared_bytes, shared)
                 if isinstance(way, _MatrixWay) and (on := matrices.get(o.statement))
-                else Tiles(objects, o, _TileWay(is_tall=number > 0) if isinstance(way, _MatrixWay) else way)
+                else Tiles(objects, o, _WAYS_OF_TILES[min(number, 1)] if isinstance(way, _MatrixWay) else way)
                 for o in objects.sums
             ]
             if any(isinstance(tiles, MatrixTiles) and not tiles.fits for tiles in every):
@@ -76,21 +76,28 @@ def habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ...]:
 @dataclass(frozen=True, slots=True)
 class _TileWay:
     is_tall: bool = False
-    """Twice as many results of a thread along the axis without vectors, and tiles that are not copied ahead, of blocks of 64
-    threads, so that more of them fit. So fewer loads make a product, which matters where shared memory is small or its loads
-    are as slow as arithmetic."""
+    """Twice as many results of a thread along the axis without vectors. So fewer loads make a product, which matters where loads
+    of shared memory are as slow as arithmetic."""
+    is_small: bool = False
+    """Blocks of 64 threads, whose tiles are not copied ahead, so that more of them fit."""
     is_spread: bool = False
     """All threads share out the copies, in the order of the array."""
     has_lanes: bool = False
     """A warp is 4 by 8 threads, which load from half as many places of one factor as a row of threads does."""
 
 
+_WAYS_OF_TILES = (_TileWay(), _TileWay(is_tall=True, is_small=True))
+_WAYS_WITH_LANES = (
+    *(replace(way, has_lanes=True) for way in _WAYS_OF_TILES),
+    _TileWay(is_spread=True, has_lanes=True),
+    _TileWay(is_tall=True, is_spread=True, has_lanes=True),
+)
+
+
 def _ways_of_tiles(objects: Objects) -> Sequence[_TileWay]:
     """Warps have a shape where all sums are products whose threads lie along two axes."""
     tiles = [Tiles(objects, o, _TileWay()) for o in objects.sums]
-    if all(each.is_product and len(each.threads()) == len(_WARP) for each in tiles):
-        return [_TileWay(is_tall, is_spread, has_lanes=True) for is_spread in (False, True) for is_tall in (False, True)]
-    return [_TileWay(), _TileWay(is_tall=True)]
+    return _WAYS_WITH_LANES if all(t.is_product and len(t.threads()) == len(_WARP) for t in tiles) else _WAYS_OF_TILES
 
 
 def _has_groups(on: MatrixInstruction, target: Target) -> bool:
@@ -242,7 +249,7 @@ class Tiles:
         if access is not None:
             yield "mem_space", (access.region,), "GLOBAL"
         yield "cache", (producer.statement,), "L2"
-        yield "stages", (temporary.region,), "1" if self.shape.is_tall else "2"
+        yield "stages", (temporary.region,), "1" if self.shape.is_small else "2"
         yield "swizzle", (temporary.region,), "PERMUTED"
 
     def _along_loops(self, loads: Mapping[int, int], threads: list[int], vector: int | None) -> Iterator[Habit]:
@@ -291,7 +298,7 @@ class Tiles:
         for statement, kind in self.kinds.items():
             loop = self.loop[statement]
             if kind == "THREAD" and self.shape.is_tall:
-                yield "size", (loop.extent,), str(_RESULTS)
+                yield "size", (loop.extent,), str(_RESULTS if self.shape.is_small else 2 * _RESULTS)
             elif kind == "UNROLL" and not loop.is_reduction and loop.extent not in vectors and loop.level:
                 has_vector = any(self.backbone.extents[v].axis == loop.axis for v in vectors)
                 yield "size", (loop.extent,), str(_RESULTS // lanes if has_vector else along)

@@ -117,6 +117,11 @@ class KernelSpace:
                 found[self.names.text(choice, (thing,))] = "|".join((value, *sorted(wanted - {value})))
         return found
 
+    @property
+    def has_open_warps(self) -> bool:
+        """Whether a search decides what makes up a warp."""
+        return any(choice == "warps" for way in self._habits for choice, _, _ in way)
+
     def choices(self, order: Sequence[str] = DEFAULT_ORDER) -> tuple[str, ...]:
         """The choices of `order` that this space has. UserError (CHOICE) for a name that is no choice."""
         for name in order:

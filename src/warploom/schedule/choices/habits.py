@@ -27,6 +27,7 @@ from warploom.schedule.choices.habits_windows import WAYS as WAYS_OF_WINDOWS
 from warploom.schedule.choices.habits_windows import Windows
 from warploom.schedule.choices.objects import Habit, Objects, Operation
 from warploom.schedule.choices.twins import twins_of
+from warploom.schedule.choices.warps import grids_of
 from warploom.schedule.choices.windows import windowed_regions
 from warploom.schedule.targets import Target
 
@@ -46,7 +47,7 @@ def habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ...]:
     together = _WAYS_OF_GROUPS if matrices and all(_has_groups(on, target) for on in matrices.values()) else ()
     ways = (*together, *_MATRIX_WAYS, _OF_FEW_BLOCKS if _results(objects) < _MANY_RESULTS else _OF_MANY_BLOCKS)
     twins = twins_of(objects)
-    if len(objects.sums) == 1 and all(on.piece == _LONG_PIECE for on in matrices.values()):
+    if len(objects.sums) == 1 and grids_of(objects, target) and all(on.piece == _LONG_PIECE for on in matrices.values()):
         ways = (*together, *_GRIDS)
     for shared in (twins, ()) if twins else ((),):
         for number, way in enumerate(ways if matrices else _ways_of_tiles(objects)):
@@ -414,11 +415,12 @@ class MatrixTiles(Tiles):
         producer = self.operation[temporary.producer]
         loads = {self.loop[s].extent: s for s in producer.loops}
         outside = {e for e, s in self.own.items() if self.loop[s].level == 0}
-        if self.way.is_grid:
+        is_spread = self.way.is_grid and self.objects.is_copy(temporary)
+        if is_spread:
             yield "spread", (temporary.region,), "YES"
         for extent, statement in loads.items():
             yield "order", (statement, self.own[extent]), "MERGED" if extent in outside else "BEFORE"
-        if not self.way.is_grid:
+        if not is_spread:
             yield from self._along_threads(temporary, loads, outside)
         yield "cache", (producer.statement,), "L2"
         yield "stages", (temporary.region,), str(self.copies().get(temporary.region, _COPIES))

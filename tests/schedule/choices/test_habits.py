@@ -84,7 +84,7 @@ def test_four_warps_are_a_fast_way_where_blocks_are_few() -> None:
     on = target("sm_120")
     (stage,) = tensor_kernel("matmul_f16").program(dict.fromkeys("mnk", 1024), matrix_tiles(on.matrices)).stages
     space = kernel_space(widened(stage, on.matrices), on)
-    found = [first(space, space.usually(space.root(), lambda _: False, turn)) for turn in range(space.ways)]
+    found = [first(space, space.usually(space.root(), lambda _: False, turn)) for turn in range(space.starts)]
     assert [verify(nest) for nest in found] == [()] * 4
     assert all(products_of(nest) and any(x.digit is not None for x in loops(nest.body)) for nest in found)
     assert [hardware_sizes(nest, Kind.THREAD) for nest in found] == [(4, 8, 2, 4), *[(4, 8, 2, 2)] * 3]

@@ -48,7 +48,7 @@ def habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ...]:
     ways = (*together, *_MATRIX_WAYS, _OF_FEW_BLOCKS if _results(objects) < _MANY_RESULTS else _OF_MANY_BLOCKS)
     twins = twins_of(objects)
     if len(objects.sums) == 1 and grids_of(objects, target) and all(on.piece == _LONG_PIECE for on in matrices.values()):
-        ways = (*together, *_GRIDS)
+        ways = (*together, *_GRIDS, *ways[len(together) :])
     for shared in (twins, ()) if twins else ((),):
         for number, way in enumerate(ways if matrices else _ways_of_tiles(objects)):
             every = [

@@ -118,9 +118,9 @@ class KernelSpace:
         return found
 
     @property
-    def has_open_warps(self) -> bool:
-        """Whether a search decides what makes up a warp."""
-        return any(choice == "warps" for way in self._habits for choice, _, _ in way)
+    def starts(self) -> int:
+        """The ways to begin up to the last one that decides what makes up a warp."""
+        return max((n + 1 for n, way in enumerate(self._habits) if any(choice == "warps" for choice, _, _ in way)), default=0)
 
     def choices(self, order: Sequence[str] = DEFAULT_ORDER) -> tuple[str, ...]:
         """The choices of `order` that this space has. UserError (CHOICE) for a name that is no choice."""

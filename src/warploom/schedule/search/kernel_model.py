@@ -261,7 +261,7 @@ class KernelModel(Generic[C]):
         """The number of ways that a search begins with, whatever its budget: those of kernels with several ways to make up warps,
         since few nodes lead from one to another."""
         space = self.space
-        return space.ways if isinstance(space, KernelSpace) and space.has_open_warps else 0
+        return space.starts if isinstance(space, KernelSpace) else 0
 
     def is_amount(self, choice: int) -> bool:
         return self._variables[choice][0] == "size"

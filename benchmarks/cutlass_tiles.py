@@ -104,8 +104,12 @@ class Row:
         }  # fmt: skip
 
 
-def decisions(kernel: str, tile: str, *, is_spread: bool = True, has_warps: bool = False) -> dict[str, str]:
-    """The sizes of all levels and who copies, by name, as `--set` takes them. has_warps: and where the warps lie."""
+def decisions(
+    kernel: str, tile: str, *, is_spread: bool = True, has_warps: bool = False, stage: str | None = None
+) -> dict[str, str]:
+    """The sizes of all levels and who copies, by name, as `--set` takes them. has_warps: and where the warps lie. stage: name
+    of the kernel that multiplies, where it is another one."""
+    name = stage or kernel
     rows, columns, deep = (int(n) for n in tile.split("x"))
     sides = tile.rpartition("x")[0]
     others: dict[str, str] = {}
@@ -114,11 +118,11 @@ def decisions(kernel: str, tile: str, *, is_spread: bool = True, has_warps: bool
         sizes = {"m1": rows // _RESULTS // tall, "m2": _RESULTS * tall, "n1": 2 * wide, "n2": columns // _RESULTS // wide}
         sizes |= {"n3": 4, "k1": deep // 4, "k2": 4}
         if has_warps:
-            others["warps(matmul)"] = "8x4" if sides in TALL_WARPS else "4x8"
+            others[f"warps({name})"] = "8x4" if sides in TALL_WARPS else "4x8"
     elif has_warps:
         down, across = WARPS[sides]
         sizes = {"m1": down, "m2": rows // 8 // down, "n1": across, "n2": columns // 8 // across, "k1": deep // 8}
-        others[f"warps({kernel})"] = "GRID" if down > 1 and across > 1 else "PLAIN"
+        others[f"warps({name})"] = "GRID" if down > 1 and across > 1 else "PLAIN"
         if across == 1:
             others["dim_kind(mad.m1)"] = "THREAD"
     else:  # four warps, eight for the largest tiles, side by side along the columns, 16 of these each at least
@@ -164,15 +168,19 @@ def row(
     merging = {parts: sum(milliseconds(s, on, {}, nodes) for s in p.stages[1:]) for parts, p in programs.items()}
     best: dict[str, tuple[float, int]] = {}
     for tile in tiles:
-        fixed = decisions(kernel, tile, is_spread=is_spread, has_warps=has_warps)
-        best[tile] = min((milliseconds(p.stages[0], on, fixed, nodes) + merging[parts], parts) for parts, p in programs.items())
+        times: list[tuple[float, int]] = []
+        for parts, p in programs.items():
+            stage = p.stages[0]
+            fixed = decisions(kernel, tile, is_spread=is_spread, has_warps=has_warps, stage=stage.name)
+            times.append((milliseconds(stage, on, fixed, nodes) + merging[parts], parts))
+        best[tile] = min(times)
     ours_nodes = nodes * len(every) * len(tiles)
     asked = Options(strategy=strategy_named("refine", 0), nodes=ours_nodes)
     ours = explore_programs(programs, on, options=asked, evaluators=lambda _: ModelEvaluator(on))
     ours_ms = math.inf if ours.found.time_ms is None else ours.found.time_ms
-    times = {tile: ms for tile, (ms, _) in best.items()}
+    tiles_ms = {tile: ms for tile, (ms, _) in best.items()}
     parts_of = {t: p for t, (ms, p) in best.items() if ms < math.inf}
-    return Row(kernel, arch, size, nodes, is_spread, has_warps, times, parts_of, ours_ms, ours.parts, ours_nodes)
+    return Row(kernel, arch, size, nodes, is_spread, has_warps, tiles_ms, parts_of, ours_ms, ours.parts, ours_nodes)
 
 
 def main() -> None:

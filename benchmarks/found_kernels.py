@@ -139,6 +139,7 @@ CASES: dict[str, tuple[Function, Mapping[str, int]]] = {
     "filter2d_7x7": (_KERNELS["filter2d_7x7"], {"c": 1, "o": 1, "h": 4096, "w": 4096, "r": 7, "s": 7}),
     "depthwise": (_KERNELS["depthwise"], {"c": 256, "h": 112, "w": 112}),
     "conv2d": (_KERNELS["conv2d_same"], {"c": 64, "o": 64, "h": 56, "w": 56}),
+    "conv2d-224": (_KERNELS["conv2d_same"], {"c": 64, "o": 64, "h": 224, "w": 224}),
     "conv2d_strided": (_KERNELS["conv2d_strided"], {"c": 64, "o": 128, "h": 56, "w": 56}),
     "max_pool": (_KERNELS["max_pool"], {"c": 256, "h": 112, "w": 112}),
     "average_pool": (average_pool, {"c": 256, "h": 112, "w": 112}),

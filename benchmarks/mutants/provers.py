@@ -19,6 +19,7 @@ PROVERS = (
     "src/warploom/synth/proof/check.py",
     "src/warploom/synth/lift/conditions.py",
     "src/warploom/synth/lift/affine.py",
+    "src/warploom/synth/lift/choices.py",
     "src/warploom/synth/proof/symbolic.py",
     "src/warploom/synth/compiled/*.py",
     "src/warploom/ptx/verify.py",

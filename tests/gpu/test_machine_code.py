@@ -8,6 +8,7 @@ SASS = """
         /*0000*/                   LDC R1, c[0x0][0x28] ;
         /*0010*/              @!P0 LDG.E.128.CONSTANT R4, desc[UR4][R2.64] ;
         /*0020*/             @!UP0 LDS.64 R8, [R6] ;
+        /*0028*/              @!PT LDS RZ, [RZ] ;
         /*0030*/                   SHFL.IDX PT, R8, R8, R9, 0x1f ;
         /*0040*/               @P1 FSEL R8, R8, R9, !P2 ;
         /*0050*/                   IMAD.WIDE.U32 R8, R8, 0x4, R2 ;

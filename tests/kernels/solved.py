@@ -45,7 +45,7 @@ def completions(name: str, units: int = 1) -> dict[str, IndexExpr]:
             texts = AXIS
         case "stencil1d":
             texts = {"row": AXIS["row"], "lane": AXIS["lane"], "use": "True"}
-        case "conv2d-3-runs" | "conv2d-7-runs" | "stencil2d-3-runs":
+        case "conv2d-3-runs" | "conv2d-4-runs" | "conv2d-7-runs" | "stencil2d-2-runs" | "stencil2d-3-runs":
             texts = {"row": AXIS["row"], "lane": AXIS["lane"]}
         case "conv2d" | "stencil2d":
             texts = IMAGE

@@ -102,7 +102,9 @@ def test_neighbouring_outputs(name: str) -> None:
     expect(replace(example, sizes=({"n": 1031}, example.sizes[1])), solved(example))
 
 
-@pytest.mark.parametrize("name", ["conv2d-3", "stencil2d-3", pytest.param("conv2d-7", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "name", ["conv2d-3", "stencil2d-3", "stencil2d-2", *(pytest.param(f"conv2d-{k}", marks=pytest.mark.slow) for k in (4, 7))]
+)
 def test_neighbouring_outputs_of_images(name: str) -> None:
     """Whole tiles beside tiles cut by an edge, rows that are no whole vectors, and nothing but edges."""
     sketch, sizes = side_by_side(f"{name}-runs"), ({"h": 32, "w": 132}, {"h": 16, "w": 129}, {"h": 1, "w": 1})

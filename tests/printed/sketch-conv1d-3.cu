@@ -1,5 +1,5 @@
 // conv1d_3 of line.py, completed by Warploom.
-// 32-bit indices and the grid suffice for every n from 0 to 2147480965.
+// 32-bit indices and the grid suffice for every n from 0 to 2147480967.
 
 extern "C" __global__ void __launch_bounds__(128)
 conv1d_3(const float *__restrict__ x, const float *__restrict__ w, float *__restrict__ y, int n) {
@@ -22,15 +22,15 @@ conv1d_3(const float *__restrict__ x, const float *__restrict__ w, float *__rest
     inp[2] = inp_4.z;
     inp[3] = inp_4.w;
     #pragma unroll
-    for (int j = 0; j < 2; ++j) {
-      inp[j + 4] = x[first + j + 128];
+    for (int i = 0; i < 2; ++i) {
+      inp[i + 4] = x[first + i + 128];
     }
     float out[4] = {0.0f, 0.0f, 0.0f, 0.0f};
     #pragma unroll
     for (int j2 = 0; j2 < 4; ++j2) {
-      // hole 'row': 0 if lane >= j // OUT else 1
+      // hole 'row': 0 if lane >= 1 else 1
       const float sent2 = inp[j2];
-      // hole 'lane': (lane + j // OUT) % 32
+      // hole 'lane': (lane + 1) % 32
       const float got2 = sent2;
       #pragma unroll
       for (int k2 = 0; k2 < min(3, j2 + 1); ++k2) {
@@ -39,10 +39,10 @@ conv1d_3(const float *__restrict__ x, const float *__restrict__ w, float *__rest
     }
     #pragma unroll
     for (int j = 4; j < 6; ++j) {
-      const float sent = lane >= j >> 2 ? inp[j & 3] : inp[(j & 3) + 4];
-      const float got = __shfl_sync(0xffffffff, sent, lane + (j >> 2));
+      const float sent = lane >= 1 ? inp[j - 4] : inp[j];
+      const float got = __shfl_sync(0xffffffff, sent, lane + 1);
       #pragma unroll
-      for (int k = max(0, j - 3); k < min(3, j + 1); ++k) {
+      for (int k = j - 3; k < 3; ++k) {
         out[j - k] += weight[k] * got;
       }
     }

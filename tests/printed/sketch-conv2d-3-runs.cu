@@ -30,14 +30,14 @@ conv2d_3(const float *__restrict__ x, const float *__restrict__ f, float *__rest
         inp[q * 2 + 1] = inp_2.y;
       }
       #pragma unroll
-      for (int j = 0; j < 2; ++j) {
-        inp[j + 4] = x[(top + r) * (w + 2) + left + j + 128];
+      for (int e = 0; e < 2; ++e) {
+        inp[e + 4] = x[(top + r) * (w + 2) + left + e + 128];
       }
       #pragma unroll
       for (int j2 = 0; j2 < 4; ++j2) {
-        // hole 'row': 0 if lane >= j // OX else 1
+        // hole 'row': 0 if lane >= 1 else 1
         const float sent2 = inp[j2];
-        // hole 'lane': (lane + j // OX) % 32
+        // hole 'lane': (lane + 1) % 32
         const float got2 = sent2;
         #pragma unroll
         for (int a2 = max(0, r - 3); a2 < min(3, r + 1); ++a2) {
@@ -49,12 +49,12 @@ conv2d_3(const float *__restrict__ x, const float *__restrict__ f, float *__rest
       }
       #pragma unroll
       for (int j = 4; j < 6; ++j) {
-        const float sent = lane >= j >> 2 ? inp[j & 3] : inp[(j & 3) + 4];
-        const float got = __shfl_sync(0xffffffff, sent, lane + (j >> 2));
+        const float sent = lane >= 1 ? inp[j - 4] : inp[j];
+        const float got = __shfl_sync(0xffffffff, sent, lane + 1);
         #pragma unroll
         for (int a = max(0, r - 3); a < min(3, r + 1); ++a) {
           #pragma unroll
-          for (int b = max(0, j - 3); b < min(3, j + 1); ++b) {
+          for (int b = j - 3; b < 3; ++b) {
             out[r - a][j - b] += weight[a][b] * got;
           }
         }

@@ -28,14 +28,14 @@ stencil2d_3(const float *__restrict__ x, float *__restrict__ y, int h, int w) {
         inp[q * 2 + 1] = inp_2.y;
       }
       #pragma unroll
-      for (int j = 0; j < 2; ++j) {
-        inp[j + 4] = x[(top + r) * (w + 2) + left + j + 128];
+      for (int e = 0; e < 2; ++e) {
+        inp[e + 4] = x[(top + r) * (w + 2) + left + e + 128];
       }
       #pragma unroll
       for (int j2 = 0; j2 < 4; ++j2) {
-        // hole 'row': 0 if lane >= j // OX else 1
+        // hole 'row': 0 if lane >= 1 else 1
         const float sent2 = inp[j2];
-        // hole 'lane': (lane + j // OX) % 32
+        // hole 'lane': (lane + 1) % 32
         const float got2 = sent2;
         #pragma unroll
         for (int a2 = max(0, r - 3); a2 < min(3, r + 1); ++a2) {
@@ -47,12 +47,12 @@ stencil2d_3(const float *__restrict__ x, float *__restrict__ y, int h, int w) {
       }
       #pragma unroll
       for (int j = 4; j < 6; ++j) {
-        const float sent = lane >= j >> 2 ? inp[j & 3] : inp[(j & 3) + 4];
-        const float got = __shfl_sync(0xffffffff, sent, lane + (j >> 2));
+        const float sent = lane >= 1 ? inp[j - 4] : inp[j];
+        const float got = __shfl_sync(0xffffffff, sent, lane + 1);
         #pragma unroll
         for (int a = max(0, r - 3); a < min(3, r + 1); ++a) {
           #pragma unroll
-          for (int b = max(0, j - 3); b < min(3, j + 1); ++b) {
+          for (int b = j - 3; b < 3; ++b) {
             out[r - a][j - b] += got;
           }
         }

@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import math
 import random
 import re
 from fractions import Fraction
@@ -67,7 +68,8 @@ def test_reflected_and_numpy_operands():
         (lambda: list(a), r"^expected an array, got one element"),
         (lambda: [1, 2][a], r"^expected an index, got data"),
         (lambda: a**2, r"^`\*\*` of data"),
-        (lambda: float(a), r"^expected a known number"),
+        (lambda: float(a), r"^expected a known number.*wl\.cast"),
+        (lambda: math.pow(a, 2.0), r"functions of `math`.*`x \* x`"),
     ],
 )
 def test_misuse_names_the_right_form(use, pattern):

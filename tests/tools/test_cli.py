@@ -338,6 +338,16 @@ def test_interrupt_prints_the_best_so_far(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+def test_an_interruption_before_the_work_begins_has_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(click.Command, "invoke", interrupted)
+    result = call("explore", "matmul", "--json")
+    (line,) = lines_of(result.stdout)
+    assert (result.exit_code, line["case"], line["status"], line["reason"]) == (130, "explore matmul", "unknown", "interrupted")
+
+
 def library() -> Iterator[dict[str, object]]:
     for name in NAMES:
         example = find(name)

@@ -35,7 +35,7 @@ from warploom.ctext import (
     reinterpret_cast,
     rest_of_warps,
 )
-from warploom.gpu.facts import gather_facts, holes_of, parts
+from warploom.gpu.facts import gather_facts, holes_of
 from warploom.gpu.growth import Growths
 from warploom.gpu.helpers import Helpers
 from warploom.gpu.host import launch_helper
@@ -79,6 +79,7 @@ from warploom.ir import (
     index_text,
     leaves,
     map_index,
+    parts,
     simplify,
     statements,
     vector_type,

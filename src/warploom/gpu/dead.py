@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from warploom.gpu.facts import parts
-from warploom.ir import For, If, IndexVar, Logical, Read, SetIndex, SetValue, Stmt, ValueVar
+from warploom.ir import For, If, IndexVar, Logical, Read, SetIndex, SetValue, Stmt, ValueVar, parts
 
 
 def without_dead_variables(body: tuple[Stmt, ...], parameters: Collection[str]) -> tuple[Stmt, ...]:

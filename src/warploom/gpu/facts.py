@@ -4,8 +4,7 @@ statements."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import cache
+from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar, assert_never, cast
 
 from warploom.core import DType, Span, scalar_of, u32
@@ -45,8 +44,10 @@ from warploom.ir import (
     ValueVar,
     Vote,
     WaitCopies,
+    field_names,
     index_range,
     is_boolean,
+    parts,
 )
 
 T = TypeVar("T")
@@ -107,24 +108,6 @@ def statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
                 pass
 
 
-@cache
-def _fields(kind: type[Any]) -> tuple[str, ...] | None:
-    """Names of the fields of a class of IR nodes; None for any other class."""
-    return tuple(f.name for f in fields(kind)) if is_dataclass(kind) and not issubclass(kind, (DType, Span)) else None
-
-
-def parts(node: Any) -> Iterator[Any]:
-    """Every IR node below `node`, itself included, each before those below it."""
-    left: list[Any] = [node]
-    while left:
-        part = left.pop()
-        if isinstance(part, tuple):
-            left.extend(reversed(cast("tuple[Any, ...]", part)))
-        elif (names := _fields(cast("type[Any]", type(part)))) is not None:
-            yield part
-            left.extend(getattr(part, name) for name in reversed(names))
-
-
 def own_parts(stmt: Stmt) -> Iterator[Any]:
     """The IR nodes of a statement's own expressions, not of statements inside it."""
     for f in fields(stmt):
@@ -147,7 +130,7 @@ def _map(node: Any, change: Callable[[IndexExpr], IndexExpr]) -> Any:
         new = tuple(_map(item, change) for item in items)
         return items if all(a is b for a, b in zip(items, new, strict=True)) else new
     changed: dict[str, Any] = {}
-    for name in _fields(cast("type[Any]", type(node))) or ():
+    for name in field_names(cast("type[Any]", type(node))) or ():
         old = getattr(node, name)
         value = _map(old, change)
         if value is not old:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from warploom.gpu.facts import Facts, parts
-from warploom.ir import Accumulate, Arith, Compare, For, If, IndexConst, IndexExpr, Stmt, ValueConst, ValueExpr, ValueVar
+from warploom.gpu.facts import Facts
+from warploom.ir import Accumulate, Arith, Compare, For, If, IndexConst, IndexExpr, Stmt, ValueConst, ValueExpr, ValueVar, parts
 
 _EXACT = frozenset("^&|")
 """Operators in whose accumulators the order of the operands does not change a bit."""

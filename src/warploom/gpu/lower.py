@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from warploom.core import Diagnostic, Span, UnsupportedError, UserError
 from warploom.gpu.dead import without_dead_variables
-from warploom.gpu.facts import Facts, gather_facts, map_own_index, numbered, parts, statements
+from warploom.gpu.facts import Facts, gather_facts, map_own_index, numbered, statements
 from warploom.gpu.guards import joined
 from warploom.gpu.once import with_global_ids, with_vector_indices
 from warploom.gpu.peel import peeled
@@ -48,6 +48,7 @@ from warploom.ir import (
     index_range,
     leaves,
     map_index,
+    parts,
     simplify,
     tabulate,
 )

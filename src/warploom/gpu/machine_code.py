@@ -15,7 +15,7 @@ from warploom.core import Diagnostic, UserError, find_tool
 LIMIT_S = 20
 """Wall seconds for one disassembly."""
 _KERNEL = re.compile(r"^\s*\.text\.(?P<name>[\w$.]+):")
-_INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?(?P<opcode>[A-Z][A-Z0-9_]*)(?P<suffix>[.\w]*)")
+_INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(?!@!U?PT\s)(?:@!?U?P\w+\s+)?(?P<opcode>[A-Z][A-Z0-9_]*)(?P<suffix>[.\w]*)")
 _WIDTH = re.compile(r"\.(?:64|128)(?=\.|$)")
 _END = re.compile(r"^\s*\.size\b|^//-+ \.")
 
@@ -25,7 +25,7 @@ class MachineCounts:
     """Instructions in the text of a kernel, each once."""
 
     instructions: int
-    """Without the padding behind the end."""
+    """Without the padding behind the end, and without those that never run (`@!PT`), which ptxas puts behind a wait on sm_80."""
     loads: int
     """Loads of global memory, of any width."""
     shuffles: int = 0

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from warploom.core import Span
 from warploom.core.linear import Linear
-from warploom.gpu.facts import map_own_index, parts, statements
+from warploom.gpu.facts import map_own_index, statements
 from warploom.ir import (
     Builtin,
     For,
@@ -33,6 +33,7 @@ from warploom.ir import (
     leaves,
     linear,
     map_index,
+    parts,
 )
 
 _UNPLACED = Span("", 0, 0, 0, 0)

@@ -7,8 +7,8 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any, cast
 
 from warploom.core import DType, Span
-from warploom.gpu.facts import parts, statements
-from warploom.ir import For, IndexConst, IndexVar, SetIndex, SetValue, Shuffle, Stmt, ValueVar, map_index
+from warploom.gpu.facts import statements
+from warploom.ir import For, IndexConst, IndexVar, SetIndex, SetValue, Shuffle, Stmt, ValueVar, map_index, parts
 
 _LEAST_SHARE = 8
 """At least one of so many trips must come without a shuffle; fewer are not worth a second copy of the body."""

@@ -14,7 +14,7 @@ from typing import assert_never
 
 from warploom.core import NOWHERE, DType
 from warploom.gpu.copies import without_copy
-from warploom.gpu.facts import Facts, parts
+from warploom.gpu.facts import Facts
 from warploom.gpu.rotation import Permutation, covers, described, find_permutation, has_bit, inverse, source_of
 from warploom.ir import (
     Accumulate,
@@ -53,6 +53,7 @@ from warploom.ir import (
     index_range,
     leaves,
     map_index,
+    parts,
     simplify,
 )
 

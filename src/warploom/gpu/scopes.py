@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeAlias
 
-from warploom.gpu.facts import parts
-from warploom.ir import For, If, IndexVar, SetIndex, SetValue, Stmt, ValueVar
+from warploom.ir import For, If, IndexVar, SetIndex, SetValue, Stmt, ValueVar, parts
 
 Path: TypeAlias = tuple[tuple[str, int], ...]
 """A block by the statements around it: ("loop" or "branch", serial number)."""

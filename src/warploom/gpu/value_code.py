@@ -134,7 +134,8 @@ class ValueCode:
         row = WORD_OPERATIONS[op]
         if row.cuda:
             masked = simplify(IndexBinary("&", control, IndexConst(row.control_bits)), self.facts.ranges)
-            return call(row.cuda[u32.bits], *words, self.index.text(masked))
+            selector = Text(f"0x{masked.value:04x}") if isinstance(masked, IndexConst) else self.index.text(masked)
+            return call(row.cuda[u32.bits], *words, selector)
         if not isinstance(control, IndexConst):
             message = f"expected a number as the table of lop3, got {self.index.text(control).text}"
             raise UnsupportedError(Diagnostic("LOP3_TABLE", message, fix="Give a constant, or a hole of constants."))

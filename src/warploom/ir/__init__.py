@@ -61,6 +61,7 @@ from warploom.ir.kernel.nodes import (
     WaitCopies,
 )
 from warploom.ir.kernel.parse import parse_index, parse_kernel
+from warploom.ir.kernel.parts import field_names, parts
 from warploom.ir.kernel.rewrite import fill, instantiate, map_index
 from warploom.ir.kernel.simplify import is_boolean, simplify
 from warploom.ir.kernel.tabulate import grid, leaves, tabulate
@@ -148,6 +149,7 @@ __all__ = [
     "alignment_text",
     "by_warps",
     "copy_source",
+    "field_names",
     "fill",
     "first_element",
     "from_linear",
@@ -166,6 +168,7 @@ __all__ = [
     "map_index",
     "parse_index",
     "parse_kernel",
+    "parts",
     "run",
     "shared_arrays",
     "shared_bytes",

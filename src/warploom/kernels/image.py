@@ -12,7 +12,9 @@ Source: Swizzle Inventor, section 7.1; one partition and one transformation hole
 # ruff: noqa: N806  (capitals: compile-time constants of a sketch)
 # pyright: basic, reportInvalidTypeForm=false, reportIndexIssue=false
 
+from collections.abc import Callable
 from math import gcd
+from typing import Any
 
 from warploom.core import f32
 from warploom.kernels import language as wl
@@ -84,12 +86,45 @@ def stencil2d(
     return kernel
 
 
+def row_loader(k_size: int, outputs: int) -> Callable[..., Any]:
+    """The device function that loads a row for neighbouring outputs: a lane's own inputs, then what the last lanes need beside.
+
+    They are those of the tile whose first column is `left`, `r` rows below `top`; the lane's first column is `first`.
+    """
+    K, OX, WIDTH = k_size, outputs, 32 * outputs
+    TOGETHER = gcd(OX, K - 1)  # a row of inputs is K - 1 longer than one of outputs
+
+    @wl.device
+    def singly(x, inp, top, r, first):
+        for i in range(OX):
+            inp[i] = x[top + r, first + i]
+
+    @wl.device
+    def by_vectors(x, inp, top, r, first):
+        for q in range(OX // TOGETHER):
+            for i in wl.vector(TOGETHER):
+                inp[TOGETHER * q + i] = x[top + r, first + TOGETHER * q + i]
+
+    own = singly if TOGETHER == 1 else by_vectors
+
+    @wl.device
+    def load(x, inp, top, r, left, first, lane):
+        own(x, inp, top, r, first)
+        for e in range(min(OX, K - 1)):
+            if K - 1 <= OX:
+                inp[OX + e] = x[top + r, left + WIDTH + e]
+            elif OX * lane + e < K - 1:
+                inp[OX + e] = x[top + r, first + WIDTH + e]
+
+    return load
+
+
 def stencil2d_runs(k_size: int, outputs: tuple[int, int] = (4, 4), warps: int = 4) -> wl.Sketch:
     """Box mean with holes; a lane has neighbouring outputs (2 or 4 in x), the `warps` of a block lie stacked."""
     K, WARPS = k_size, warps
     OY, OX = outputs
     HEIGHT, WIDTH = OY * WARPS, 32 * OX
-    TOGETHER = gcd(OX, K - 1)  # a row of inputs is K - 1 longer than one of outputs
+    load = row_loader(K, OX)
     h, w = wl.size("h"), wl.size("w")
 
     @wl.sketch(
@@ -107,18 +142,7 @@ def stencil2d_runs(k_size: int, outputs: tuple[int, int] = (4, 4), warps: int = 
             out = wl.accumulator(f32, op="+", finalize=lambda total: total / (K * K), shape=(OY, OX))
             for r in range(OY + K - 1):
                 inp = wl.register(f32, 2 * OX)
-                if TOGETHER == 1:
-                    for j in range(OX):
-                        inp[j] = x[top + r, first + j]
-                else:
-                    for q in range(OX // TOGETHER):
-                        for j in wl.vector(TOGETHER):
-                            inp[TOGETHER * q + j] = x[top + r, first + TOGETHER * q + j]
-                for j in range(min(OX, K - 1)):
-                    if K - 1 <= OX:
-                        inp[OX + j] = x[top + r, left + WIDTH + j]
-                    elif OX * lane + j < K - 1:
-                        inp[OX + j] = x[top + r, first + WIDTH + j]
+                load(x, inp, top, r, left, first, lane)
                 for j in range(OX + K - 1):  # the j-th input from the lane's first: its own, then those of the next lanes
                     sent = inp[j % OX + OX * wl.part(2, lane, j // OX, name="row")]
                     got = wl.shfl(sent, wl.xform(lane, 32, j // OX, name="lane"))
@@ -231,7 +255,7 @@ def conv2d_runs(k_size: int, outputs: tuple[int, int] = (4, 4), warps: int = 4) 
     K, WARPS = k_size, warps
     OY, OX = outputs
     HEIGHT, WIDTH = OY * WARPS, 32 * OX
-    TOGETHER = gcd(OX, K - 1)  # a row of inputs is K - 1 longer than one of outputs
+    load = row_loader(K, OX)
     h, w = wl.size("h"), wl.size("w")
 
     @wl.sketch(
@@ -253,18 +277,7 @@ def conv2d_runs(k_size: int, outputs: tuple[int, int] = (4, 4), warps: int = 4) 
             out = wl.accumulator(f32, op="+", inner="*", shape=(OY, OX))
             for r in range(OY + K - 1):
                 inp = wl.register(f32, 2 * OX)
-                if TOGETHER == 1:
-                    for j in range(OX):
-                        inp[j] = x[top + r, first + j]
-                else:
-                    for q in range(OX // TOGETHER):
-                        for j in wl.vector(TOGETHER):
-                            inp[TOGETHER * q + j] = x[top + r, first + TOGETHER * q + j]
-                for j in range(min(OX, K - 1)):
-                    if K - 1 <= OX:
-                        inp[OX + j] = x[top + r, left + WIDTH + j]
-                    elif OX * lane + j < K - 1:
-                        inp[OX + j] = x[top + r, first + WIDTH + j]
+                load(x, inp, top, r, left, first, lane)
                 for j in range(OX + K - 1):  # the j-th input from the lane's first: its own, then those of the next lanes
                     sent = inp[j % OX + OX * wl.part(2, lane, j // OX, name="row")]
                     got = wl.shfl(sent, wl.xform(lane, 32, j // OX, name="lane"))

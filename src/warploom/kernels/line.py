@@ -9,6 +9,9 @@ Source: Swizzle Inventor, section 2, Listing 3, section 7.1 (each lane computes 
 # ruff: noqa: N806  (capitals: compile-time constants of a sketch)
 # pyright: basic, reportInvalidTypeForm=false, reportIndexIssue=false
 
+from collections.abc import Callable
+from typing import Any
+
 from warploom.core import f32
 from warploom.kernels import language as wl
 
@@ -59,10 +62,32 @@ def stencil1d(k_size: int, outputs: int = 1, warps: int = 4) -> wl.Sketch:
     return kernel
 
 
+def run_loader(k_size: int, outputs: int) -> Callable[..., Any]:
+    """The device function that loads what neighbouring outputs need: a lane's own inputs, then those behind the warp's tile."""
+    OUT, EDGE = outputs, k_size - 1
+
+    @wl.device
+    def load(x, inp, first, lane):
+        for i in wl.vector(OUT):
+            inp[i] = x[first + OUT * lane + i]
+        if EDGE > OUT and EDGE % OUT == 0:
+            if lane < EDGE // OUT:
+                for i in wl.vector(OUT):
+                    inp[OUT + i] = x[first + LANES * OUT + OUT * lane + i]
+        else:
+            for i in range(min(OUT, EDGE)):
+                if EDGE <= OUT:
+                    inp[OUT + i] = x[first + LANES * OUT + i]
+                elif OUT * lane + i < EDGE:
+                    inp[OUT + i] = x[first + LANES * OUT + OUT * lane + i]
+
+    return load
+
+
 def stencil1d_runs(k_size: int, outputs: int = 4, warps: int = 4) -> wl.Sketch:
     """Moving average of K inputs with holes; `outputs` (2 or 4) side by side per lane, `warps` per block."""
     K, OUT, THREADS = k_size, outputs, LANES * warps
-    TILE, EDGE = THREADS * OUT, k_size - 1
+    TILE, load = THREADS * OUT, run_loader(K, OUT)
     n = wl.size("n")
 
     @wl.sketch(
@@ -77,18 +102,7 @@ def stencil1d_runs(k_size: int, outputs: int = 4, warps: int = 4) -> wl.Sketch:
         if block < whole:
             first = OUT * (wl.global_id() - lane)  # the warp's first output
             inp = wl.register(f32, 2 * OUT)
-            for j in wl.vector(OUT):
-                inp[j] = x[first + OUT * lane + j]
-            if EDGE > OUT and EDGE % OUT == 0:
-                if lane < EDGE // OUT:
-                    for j in wl.vector(OUT):
-                        inp[OUT + j] = x[first + LANES * OUT + OUT * lane + j]
-            else:
-                for j in range(min(OUT, EDGE)):
-                    if EDGE <= OUT:
-                        inp[OUT + j] = x[first + LANES * OUT + j]
-                    elif OUT * lane + j < EDGE:
-                        inp[OUT + j] = x[first + LANES * OUT + OUT * lane + j]
+            load(x, inp, first, lane)
             out = wl.accumulator(f32, op="+", finalize=lambda total: total / K, shape=(OUT,))
             for j in range(OUT + K - 1):  # the j-th input from the lane's first: its own, then those of the next lanes
                 sent = inp[j % OUT + OUT * wl.part(2, lane, j // OUT, name="row")]
@@ -180,7 +194,7 @@ def conv1d(k_size: int, outputs: int = 1, warps: int = 4) -> wl.Sketch:
 def conv1d_runs(k_size: int, outputs: int = 4, warps: int = 4) -> wl.Sketch:
     """Convolution with K weights with holes; `outputs` (2 or 4) side by side per lane, `warps` per block."""
     K, OUT, THREADS = k_size, outputs, LANES * warps
-    TILE, EDGE = THREADS * OUT, k_size - 1
+    TILE, load = THREADS * OUT, run_loader(K, OUT)
     n = wl.size("n")
 
     @wl.sketch(
@@ -198,18 +212,7 @@ def conv1d_runs(k_size: int, outputs: int = 4, warps: int = 4) -> wl.Sketch:
         if block < whole:
             first = OUT * (wl.global_id() - lane)  # the warp's first output
             inp = wl.register(f32, 2 * OUT)
-            for j in wl.vector(OUT):
-                inp[j] = x[first + OUT * lane + j]
-            if EDGE > OUT and EDGE % OUT == 0:
-                if lane < EDGE // OUT:
-                    for j in wl.vector(OUT):
-                        inp[OUT + j] = x[first + LANES * OUT + OUT * lane + j]
-            else:
-                for j in range(min(OUT, EDGE)):
-                    if EDGE <= OUT:
-                        inp[OUT + j] = x[first + LANES * OUT + j]
-                    elif OUT * lane + j < EDGE:
-                        inp[OUT + j] = x[first + LANES * OUT + OUT * lane + j]
+            load(x, inp, first, lane)
             out = wl.accumulator(f32, op="+", inner="*", shape=(OUT,))
             for j in range(OUT + K - 1):  # the j-th input from the lane's first: its own, then those of the next lanes
                 sent = inp[j % OUT + OUT * wl.part(2, lane, j // OUT, name="row")]

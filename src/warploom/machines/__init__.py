@@ -21,7 +21,7 @@ from warploom.machines.banks import (
     ways_each,
 )
 from warploom.machines.boards import Board, LargestBoard
-from warploom.machines.cpu import PORTS, TURNED_BYTES, WIDE_CORE, CacheLevel, Port, system_caches, usable_cores
+from warploom.machines.cpu import MOST_APART, PORTS, TURNED_BYTES, WIDE_CORE, CacheLevel, Port, system_caches, usable_cores
 from warploom.machines.figures import SOURCES, Figure, Quantity, RowError
 from warploom.machines.gpu import (
     ARCHITECTURES,
@@ -78,6 +78,7 @@ __all__ = [
     "LINE_BYTES",
     "MATRIX_INSTRUCTIONS",
     "MAX_BLOCK_THREADS",
+    "MOST_APART",
     "MOST_GROUP_COLUMNS",
     "MOST_TOTALS",
     "NVIDIA",

@@ -61,6 +61,8 @@ PORTS = (
 TURNED_BYTES = 16
 """Most bytes of neighbours that are stored at once out of vectors which are turned in registers: x86 exchanges elements within so
 many bytes at the least cost."""
+MOST_APART = 4
+"""Elements from lane to lane up to which a vector is put together of vectors of neighbours, as many as the distance."""
 
 
 def usable_cores() -> int:

@@ -56,6 +56,8 @@ class Filling:
         self.problem = Problem(sketch, seed)
         self.gave_up = ""
         """Reason why completions may have been missed."""
+        self._unjudged: Filled | None = None
+        """The candidate during whose judgement the search was interrupted."""
         self._engine: Engine | None = None
         self._sets: dict[int, list[FunctionSet]] = {}
         if faults := self.problem.prepare():
@@ -102,6 +104,14 @@ class Filling:
         status = "unknown" if judged.doubt else "solved"
         report = self.problem.report(status, judged, judged.doubt or judged.cut, completions=(completion,), space=candidate.space)
         return self.bound(candidate), report
+
+    def unjudged(self, reason: str) -> tuple[Cost, Report] | None:
+        """The completion during whose judgement the search was interrupted, as an answer of which nothing is claimed."""
+        found = self._unjudged
+        if found is None or found.completion is None:
+            return None
+        report = self.problem.report("solved", None, reason, completions=(found.completion,), space=found.space)
+        return self.bound(found), report
 
     # ------------------------------------------------------------ what is decided
 
@@ -180,7 +190,9 @@ class Filling:
                 self.gave_up = self.gave_up or self.problem.open_question
                 return None
             completion = completion_of(answer[1], parent.engine.network.holes)
+            self._unjudged = replace(parent, completion=completion)
             judged = self.problem.judged(completion.holes)
+            self._unjudged = None
         except DisagreementError as error:
             return self._end(error.judged.disagreement)
         except StopSearchError as stop:
@@ -198,7 +210,7 @@ class Filling:
 
     def _end(self, reason: str) -> None:
         """Nothing more is tried of this sketch."""
-        self._engine, self.gave_up = None, reason
+        self._engine, self.gave_up, self._unjudged = None, reason, None
 
 
 def _in_space(space: int, bound: Cost) -> Cost:

@@ -8,7 +8,7 @@ from warploom.terms.algebra import Algebra, AlgebraName, Region, algebra_for
 from warploom.terms.arrays import DataIndexError, SymbolicArray, as_terms, stored_mask, symbols, zero_array
 from warploom.terms.casts import convert, held_number, holds, is_exact
 from warploom.terms.evaluate import evaluate
-from warploom.terms.forms import LARGEST_FORM, FormTooLargeError, Monomial, NormalForm, form_text, serial
+from warploom.terms.forms import LARGEST_FORM, FormTooLargeError, Monomial, NormalForm, form_text
 from warploom.terms.mixed import mixed, mixed_op
 from warploom.terms.normal import Canonical, Normaliser, equal, normal
 from warploom.terms.partial import PARTIAL, beyond_numbers, condition_of_value, is_partial, without_value
@@ -27,6 +27,7 @@ from warploom.terms.term import (
     maximum,
     minimum,
     pack,
+    serial,
     strict_comparisons,
     to_operand,
 )

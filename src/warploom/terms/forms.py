@@ -19,7 +19,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from warploom.core import WarploomError
-from warploom.terms.term import Number, Term
+from warploom.terms.term import Number, Term, serial
 from warploom.terms.text import number_text, term_text
 
 Monomial: TypeAlias = tuple[Term, ...]
@@ -53,10 +53,6 @@ class NormalForm:
 
     def __str__(self) -> str:
         return form_text(self)
-
-
-def serial(term: Term) -> int:
-    return term.serial
 
 
 def check_size(size: int) -> None:

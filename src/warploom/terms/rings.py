@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from fractions import Fraction
 
-from warploom.terms.forms import Monomial, NormalForm, Polynomial, check_size, multiply_polynomials, serial, sorted_monomial
+from warploom.terms.forms import Monomial, NormalForm, Polynomial, check_size, multiply_polynomials, sorted_monomial
 from warploom.terms.term import Term, apply, constant, wrap_form
 from warploom.terms.visits import POWERS, Pending, Visit, Visits
 
@@ -73,17 +73,23 @@ class RingVisits(Visits):
             powers = [t for t in monomial if t.op in POWERS]
             key = monomial
             if len(powers) > 1:
-                parts = [t for t in monomial if t.op not in POWERS]
-                for base in dict.fromkeys(t.op for t in powers):
-                    own = [t.args[0] for t in powers if t.op == base]
-                    total = own[0]
-                    for exponent in own[1:]:
-                        total = apply("+", total, exponent)
-                    joined = yield apply(base, total)
-                    parts += [joined] if joined.op == base else []
-                key = sorted_monomial(parts)
+                key = sorted_monomial([t for t in monomial if t.op not in POWERS] + (yield from self._joined(tuple(powers))))
             result[key] = result.get(key, 0) + coefficient
         return {m: c for m, c in result.items() if c}
+
+    def _joined(self, powers: Monomial) -> Generator[Term, Term, list[Term]]:
+        """The product of powers, as one of each base."""
+        if powers not in self._products:
+            parts: list[Term] = []
+            for base in dict.fromkeys(t.op for t in powers):
+                own = [t.args[0] for t in powers if t.op == base]
+                total = own[0]
+                for exponent in own[1:]:
+                    total = apply("+", total, exponent)
+                joined = yield apply(base, total)
+                parts += [joined] if joined.op == base else []
+            self._products[powers] = parts
+        return self._products[powers]
 
     def _exponential(self, term: Term) -> Visit:
         exponent = yield term.args[0]
@@ -93,7 +99,8 @@ class RingVisits(Visits):
     def _factors(self, root: Term) -> tuple[list[Term], int | Fraction]:
         """Factors of a product that are no product themselves, repeats written out, and the product of the constants."""
         if root.args[0].op not in _INSIDE_PRODUCT and root.args[1].op not in _INSIDE_PRODUCT:
-            return sorted(root.args, key=serial, reverse=True), 1
+            one, other = root.args
+            return [one, other] if one.serial >= other.serial else [other, one], 1
         factors: list[Term] = []
         scale: int | Fraction = 1
         pending = Pending(root, 1, lambda a, b: a + b)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Container, Generator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from itertools import count
+from operator import attrgetter, is_
 from typing import Any, NoReturn, TypeAlias, cast
 
 import numpy as np
@@ -28,6 +29,8 @@ GREATEST = "greatest"
 """The operation whose value is the greatest of its operand over all steps of a loop, where a symbol stands for that."""
 
 _SERIALS = count()
+serial: Callable[[Term], int] = attrgetter("serial")
+"""The number of a term, in order of creation: arguments before what is made of them."""
 _strict_depth = 0
 _only_floats = False
 _refused: list[TermError] = []
@@ -154,6 +157,10 @@ class Term:
             return component(args[0], self.data[0])
         return pack(*args) if self.op == "pack" else apply(self.op, *args)
 
+    def with_args(self, args: Sequence[Term]) -> Term:
+        """The same operation on as many arguments: this very term, where these are its own."""
+        return self if all(map(is_, args, self.args)) else self.rebuilt(args)
+
     # ------------------------------------------------------------ what symbolic data cannot do
 
     def __eq__(self, other: object) -> bool:
@@ -186,7 +193,10 @@ class Term:
         raise TermError(f"expected an index, got data ({self}): indices must not depend on data")
 
     def __int__(self) -> NoReturn:
-        raise TermError(f"expected a known number, got data ({self}): write wl.cast(dtype, value) to convert data")
+        raise TermError(
+            f"expected a known number, as `int`, `float` and functions of `math` take, got data ({self}): "
+            "write wl.cast(dtype, value) to convert data, and powers as products, `x * x`"
+        )
 
     __float__ = __int__
 
@@ -387,4 +397,4 @@ def iterate_post(root: Term, known: Container[Term] = ()) -> Generator[Term]:
         if term not in seen and term not in known:
             seen.add(term)
             stack.extend(term.args)
-    yield from sorted(seen, key=lambda t: t.serial)
+    yield from sorted(seen, key=serial)

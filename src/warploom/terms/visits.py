@@ -47,6 +47,8 @@ class Visits:
     def __init__(self, algebra: Algebra, *, joins_powers: bool = False) -> None:
         self.algebra = algebra
         self._joins_powers = joins_powers and algebra.name == "reals"
+        self._products: dict[tuple[Term, ...], list[Term]] = {}
+        """By powers: their product, as one of each base."""
         self._regions: dict[str, Region] = dict(algebra.regions)
         self._has_bits = "bits" in self._regions.values()
         self._identities = dict(algebra.operators)
@@ -57,6 +59,8 @@ class Visits:
 
     def _number(self, value: Number) -> Number | None:
         """`value` as the algebra's coefficient: wrapped to the type's range, exact rationals for reals; None if it is neither."""
+        if type(value) is int:
+            return self._wrap(value) if self._modulus else value
         if isinstance(value, float) and not isfinite(value):
             return None
         exact = Fraction(value)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from functools import reduce
 from typing import Any
 
-from warploom.terms.forms import Monomial, serial
-from warploom.terms.term import Number, Term, apply, constant
+from warploom.terms.forms import Monomial
+from warploom.terms.term import Number, Term, apply, constant, serial
 
 
 def summands(canonical: Term) -> list[tuple[Monomial, Number]]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import partial
+from math import inf
 
 import numpy as np
 import pytest
@@ -51,6 +52,11 @@ def test_terms_have_the_values_of_the_evaluation(name: str) -> None:
         for name_of in given:
             assert not elements[name_of].stored.any()
             assert elements[name_of].terms[0] is atom(name_of, (0,))
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_number_beyond_the_type_is_an_infinity_without_a_warning() -> None:
+    assert number_of(-1e39, BY_NAME["f32"]) is constant(-inf)
 
 
 def test_numbers_are_those_that_the_type_holds() -> None:

@@ -99,6 +99,12 @@ def test_the_greatest_is_followed_step_by_step() -> None:
             "expected all points of k to be inside X",
             id="the first step is outside of the array and the others are not",
         ),
+        pytest.param(
+            SUM,
+            {"X[k]\n": "X[k + 1] else 0.0\n"},
+            "expected all points of k to be inside X",
+            id="the last step is outside of the array and the others are not",
+        ),
         pytest.param(COPY, {}, "expected no store at each point of i", id="steps that store are not summed"),
         pytest.param(
             SUM,
@@ -117,6 +123,32 @@ def test_the_greatest_is_followed_step_by_step() -> None:
 def test_what_is_no_sum_of_steps_is_refused(text: str, changes: dict[str, str], message: str) -> None:
     with pytest.raises(NoWindowError, match=message):
         evaluate_window(parse_backbone(changed(text, changes)), [range(4)], ONE_STEP_A_POINT)
+
+
+ROWS = """\
+backbone rows
+axis i 3: 3
+axis k 4: 4
+input X f32 [4, 2] strides [2, 1]
+output Y f32 [3] strides [1]
+load_X[i, k] = load f32 X[k, i - 1] else 0.0
+init[i] = move f32 0.0
+total[i, k] = add f32 load_X[i, k], carry(init; k)
+store_Y[i] = store f32 total[i] to Y[i]
+"""
+
+
+def test_padding_along_another_index_is_followed() -> None:
+    """A sum is of elements beyond the array alone, or of none. Where its length is not known, nobody knows where it ends."""
+    stage, points = parse_backbone(ROWS), [range(3), range(4)]
+    window = evaluate_window(stage, points, Repetition(1, (0,), 1, 4))
+    terms = list(window.stored["Y"].values())
+    assert [len(terms), len(window.sums)] == [3, 3]
+    assert [any(t.op == "atom" and t.data[0] == "X" for t in iterate_post(added)) for added in window.sums.values()] == [
+        False, True, True,
+    ]  # fmt: skip
+    with pytest.raises(NoWindowError, match="expected all points of k to be inside X"):
+        evaluate_window(stage, points, Repetition(1, (0,), 1, 4, is_open=True))
 
 
 @pytest.mark.parametrize(

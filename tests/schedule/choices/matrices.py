@@ -118,9 +118,9 @@ SIZES = {
     "gated, group": (32, 64, 192),
 }
 WAYS = {
-    "by rows": 1,
-    "by columns": 0,
-    "summed outside": 1,
+    "by rows": 5,
+    "by columns": 4,
+    "summed outside": 5,
     "bytes": 0,
     "doubles": 1,
     "rounded": 1,

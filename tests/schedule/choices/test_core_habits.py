@@ -21,7 +21,7 @@ from warploom.schedule.cpu import c_source
 from warploom.schedule.frontend import sharing_passes
 from warploom.schedule.nest import Compute, Kind, Load, Nest, Space, loops, share_of, statements, verify
 from warploom.schedule.search.kernel_model import KernelModel
-from warploom.schedule.targets import target
+from warploom.schedule.targets import cpu, target
 
 CPU = target("cpu")
 CHEAP = ("gemm", "atax", "conv2d", "max_pool")
@@ -212,6 +212,21 @@ def test_several_products_copy_every_factor_that_lies_across() -> None:
     assert {b.name for b in nest.buffers} >= {"tmp_load_B", "tmp_load_A_2"}
     assert around_products(nest)[-1][0] == "vector"
     check(stage, nest)
+
+
+def test_halved_sums_of_several_products_load_what_lanes_share_where_it_is_used() -> None:
+    """Tiles have the fewest clocks with what lies beyond the diagonal: high ones."""
+    kernel = KERNELS["syr2k"]
+    stage = added_products(kernel.program({"n": 96, "k": 12}, cpu_tiles).stages[0])
+    space = kernel_space(stage, cpu(64, 32))
+    wanted = space.usually(space.root(), lambda _: False, 0)
+    objects = space.objects
+    of_rows = [
+        o.statement for o in objects.operations if o.temporary is None and stage.instructions[o.instruction].axes == (0, 2)
+    ]
+    rows = [x.statement for x in objects.loops if x.owner in of_rows and x.axis == 0 and x.is_innermost]
+    assert [wanted.values("dim_kind", statement) for statement in rows] == [("UNROLL",)] * 2
+    assert wanted.values("mirror", 0) == ("YES",) and wanted.values("size", 2) == (16,)
 
 
 def test_symmetric_sums_begin_with_half_of_their_tiles_and_once_with_all() -> None:

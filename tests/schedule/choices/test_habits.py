@@ -50,6 +50,19 @@ def test_tiles_of_a_product_are_copied_ahead_in_vectors() -> None:
     assert [x.stages for x in loops(nest.body) if x.stages > 1] == [2]
 
 
+def test_threads_of_a_product_lie_four_by_eight_in_a_warp() -> None:
+    """Half of the ways have all threads share out the copies in the order of the array."""
+    (stage,) = tensor_kernel("matmul").program(dict.fromkeys("mnk", 256), cuda_tiles).stages
+    space = kernel_space(stage, SM_90)
+    found = [first(space, space.usually(space.root(), lambda _: False, turn)) for turn in range(space.ways)]
+    for nest, is_spread in zip(found, (False, False, True, True), strict=True):
+        assert verify(nest) == () and nest.lanes == (4, 8)
+        assert any(x.digit is not None for x in loops(nest.body)) == is_spread
+        shared = {n for n, b in enumerate(nest.buffers) if b.space is Space.SHARED}
+        loaded = [around for s, around in statements(nest.body) if isinstance(s, Load) and s.memory.buffer in shared]
+        assert len(loaded) == 2 and all(around[-1].kind is Kind.VECTOR for around in loaded)
+
+
 @pytest.mark.parametrize(
     ("arch", "share"),
     [("sm_86", 0.74), *(pytest.param(*case, marks=pytest.mark.slow) for case in (("sm_120", 0.73), ("sm_89", 0.7)))],
@@ -71,13 +84,26 @@ def test_four_warps_are_a_fast_way_where_blocks_are_few() -> None:
     on = target("sm_120")
     (stage,) = tensor_kernel("matmul_f16").program(dict.fromkeys("mnk", 1024), matrix_tiles(on.matrices)).stages
     space = kernel_space(widened(stage, on.matrices), on)
-    assert space.ways == 3
-    found = [first(space, space.usually(space.root(), lambda _: False, turn)) for turn in range(3)]
-    assert [verify(nest) for nest in found] == [()] * 3
-    assert all(products_of(nest) for nest in found)
-    assert hardware_sizes(found[2], Kind.THREAD) == (4, 8, 4)
+    found = [first(space, space.usually(space.root(), lambda _: False, turn)) for turn in range(space.starts)]
+    assert [verify(nest) for nest in found] == [()] * 4
+    assert all(products_of(nest) and any(x.digit is not None for x in loops(nest.body)) for nest in found)
+    assert [hardware_sizes(nest, Kind.THREAD) for nest in found] == [(4, 8, 2, 4), *[(4, 8, 2, 2)] * 3]
     times = [modelled(nest, on).time_ms for nest in found]
-    assert times[2] < 0.7 * min(times[:2])
+    assert max(times[2:]) < 0.7 * min(times[:2])
+
+
+def test_a_bias_is_loaded_behind_the_sum() -> None:
+    """In the loops of the products it would keep them from being whole ones."""
+    on = target("sm_80")
+    (stage,) = tensor_kernel("linear_relu_f16").program(dict.fromkeys("mnk", 256), matrix_tiles(on.matrices)).stages
+    space = kernel_space(widened(stage, on.matrices), on)
+    nest = first(space, space.usually(space.root(), lambda _: False, 1))
+    assert verify(nest) == () and products_of(nest)
+    (rounds,) = [x for x in loops(nest.body) if x.stages > 1]
+    (around,) = [
+        path for s, path in statements(nest.body) if isinstance(s, Load) and nest.buffers[s.memory.buffer].name == "bias"
+    ]
+    assert rounds.number not in {x.number for x in around}
 
 
 @pytest.mark.parametrize(("arch", "copies"), [("sm_89", 2), ("sm_90", 3)])

@@ -220,8 +220,18 @@ def test_a_launch_counts_what_z_cannot_along_x() -> None:
 def test_the_paper_has_plain_warps() -> None:
     stage = tensor_kernel("matmul").program({"m": 64, "n": 64, "k": 16}).stages[0]
     assert "warps" not in kernel_space(stage, target("sm_80"), Features.paper()).instance.space.choices
-    space = kernel_space(stage, target("sm_80"))
-    assert space.usual["warps(matmul)"] == "PLAIN"
+
+
+def test_searches_leave_open_what_habits_want() -> None:
+    on = target("sm_80")
+    usual = simt_space().usual
+    assert usual == {"warps(matmul)": "PLAIN|4x8", "spread(tmp_load_A)": "NO|YES", "spread(tmp_load_B)": "NO|YES"}
+    stage = tensor_kernel("linear_relu_f16").program(dict.fromkeys("mnk", 256), matrix_tiles(on.matrices)).stages[0]
+    usual = kernel_space(widened(stage, on.matrices), on).usual
+    assert usual[f"warps({stage.name})"] == "PLAIN|GRID" and usual["spread(tmp_load_X)"] == "NO|YES"
+    assert usual["spread(tmp_load_bias)"] == "NO"
+    stage = turned.program({"m": 64, "n": 64}).stages[0]
+    assert kernel_space(stage, on).usual["warps(turned)"] == "PLAIN"
 
 
 def test_the_bound_holds_whatever_lies_in_a_warp() -> None:

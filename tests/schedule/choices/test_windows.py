@@ -22,10 +22,11 @@ from warploom.kernels.tensors import tensor_kernel
 from warploom.schedule import cuda
 from warploom.schedule.backbone import Backbone, Parameter, Role, cuda_tiles, evaluate
 from warploom.schedule.choices import Features, KernelSpace, kernel_space, lower_window
+from warploom.schedule.choices.habits_channels import ChannelWay
 from warploom.schedule.choices.windows import windowed_regions
-from warploom.schedule.cost import loads_per_output
+from warploom.schedule.cost import loads_per_output, modelled
 from warploom.schedule.frontend import TensorFunction, out, pad, tensor
-from warploom.schedule.nest import Load, Nest, Ref, Space, Store, statements, verify
+from warploom.schedule.nest import Kind, Load, Nest, Ref, Space, Store, statements, verify
 from warploom.schedule.targets import target
 
 SM_90 = target("sm_90")
@@ -122,6 +123,8 @@ def test_boxes_that_slide_load_only_what_is_new(name: str, most: float) -> None:
     assert verify(nest) == ()
     found = loads_per_output(nest)
     assert found is not None and 1.0 < found <= most
+    size = next(b.elements * b.dtype.size_bytes for b in nest.buffers if b.name == "X")
+    assert modelled(nest, SM_90).traffic.different <= size + 32
 
 
 @tensor
@@ -264,6 +267,38 @@ def sums_of_windows(X: f32["64 * p + 2"], Y: out[f32["p"]]):
 def pairs(X: f32["2 * p"], Y: out[f32["p"]]):
     k: range(2)
     Y[i] = sum(X[2 * i + k], over=k)
+
+
+@tensor
+def every_other(X: f32["2 * n", "2 * m"], Y: out[f32["n", "m"]]):
+    Y[i, j] = X[2 * i, 2 * j] + X[2 * i, 2 * j + 1] + X[2 * i + 1, 2 * j]
+
+
+def test_places_between_each_others_are_no_window() -> None:
+    """No result reads at odd places what another one reads at even places; steps of two meet again."""
+    (apart,) = every_other.program({"n": 16, "m": 16}, cuda_tiles).stages
+    (meeting,) = every_second.program({"n": 16, "m": 16}, cuda_tiles).stages
+    assert windowed_regions(apart) == frozenset() and windowed_regions(meeting)
+
+
+@tensor
+def channels(X: f32["c", "w"], W: f32["o", "c", 3], Y: out[f32["o", "w"]]):
+    Y[o, w] += pad(X, 0)[c, w + r - 1] * W[o, c, r]
+
+
+def test_weights_lie_along_the_channels_of_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The box of weights is turned, with rows an odd number of vectors apart, so that threads load vectors from it and those that
+    copy across the rows are spread over the banks; both boxes are copied ahead."""
+    monkeypatch.setattr(lower_window, "_ROOM", 0)
+    monkeypatch.setattr("warploom.schedule.choices.habits.CHANNEL_WAYS", (ChannelWay(4, 1, 2, 2, 4),))
+    (backbone,) = channels.program({"c": 12, "o": 12, "w": 20}, cuda_tiles).stages
+    nest = habitual(backbone)
+    check(nest, backbone, 0)
+    assert boxes(nest) == ["box_X", "box_W"] and {b.copies for b in nest.buffers if b.name in boxes(nest)} == {2}
+    ((weights, box),) = ((n, b) for n, b in enumerate(nest.buffers) if b.name == "box_W")
+    assert box.elements == 4 * 3 * (8 + 4)
+    loads = [(s, around) for s, around in statements(nest.body) if isinstance(s, Load) and s.memory.buffer == weights]
+    assert loads and all(around[-1].kind is Kind.VECTOR and s.memory.lanes_apart(around[-1].number) == 1 for s, around in loads)
 
 
 def test_parts_behind_each_other_are_no_window() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from benchmarks.cutlass_tiles import KERNELS, decisions, row, stage_of
+from benchmarks.cutlass_tiles import KERNELS, decisions, program_of, row, stage_of
 
 from warploom.core import UserError
 from warploom.schedule.choices import kernel_space
@@ -21,12 +21,19 @@ def test_every_tile_is_a_point(kernel: str) -> None:
         space.replay(decisions(kernel, KERNELS[kernel][0]) | {"size(k1)": "3"})
 
 
+def test_tiles_of_a_sum_in_parts_have_their_warps() -> None:
+    on = target("sm_90")
+    stage = program_of("matmul", on, 1024, 2).stages[0]
+    fixed = decisions("matmul", "64x64x8", has_warps=True, stage=stage.name)
+    assert kernel_space(stage, on).replay(fixed).domain("warps", 0).bit_count() == 1
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("kernel", "tiles"), [("matmul", ("64x128x8", "128x128x8")), ("matmul_f16", ("128x128x32", "256x128x32"))]
 )
 def test_no_tile_is_faster_than_ours(kernel: str, tiles: tuple[str, ...]) -> None:
-    found = row(kernel, "sm_90", 60, tiles, every=(1,))
+    found = row(kernel, "sm_90", 60, tiles, every=(1,), has_warps=True)
     assert found.ours_ms <= min(found.tiles_ms.values())
 
 

@@ -13,6 +13,7 @@ from warploom.kernels.tunables import tunable_sketch
 from warploom.machines import architecture
 from warploom.schedule.sketches import FamilyModel, Modelled, TunableSketch
 from warploom.schedule.sketches.cost import modelled, unfilled
+from warploom.schedule.sketches.relaxed import relaxed
 from warploom.solve import Incumbent, order_named, run_order
 from warploom.synth import read_holes
 
@@ -24,7 +25,7 @@ def time_of(buffers: int, tile: int, rows: int = 132, arch=SM_90) -> Modelled:
     sketch = FAMILY.build(buffers=buffers, tile=tile)
     right = {"other": "i + t"} | ({"buffer": "step % buffers"} if buffers > 1 else {})
     kernel = fill(sketch.kernel, read_holes(sketch, right))
-    found, bound = modelled(kernel, {"rows": rows}, arch), unfilled(sketch.kernel, {"rows": rows}, arch)
+    found, bound = modelled(kernel, {"rows": rows}, arch), unfilled(sketch.kernel, relaxed(sketch.kernel), {"rows": rows}, arch)
     assert all(bound.terms[name] <= found.terms[name] for name in bound.terms if name in found.terms)
     assert bound.ms <= found.ms
     return found
@@ -83,7 +84,7 @@ def test_places_that_a_hole_decides_may_be_in_a_cache() -> None:
         wl.sync()
         y[b, t] = tile[0, t]
 
-    bound = unfilled(kernel.kernel, {"n": 4}, SM_90)
+    bound = unfilled(kernel.kernel, relaxed(kernel.kernel), {"n": 4}, SM_90)
     for value in ("t", "t + 32"):
         filled = fill(kernel.kernel, read_holes(kernel, {"place": value}))
         assert bound.block.cycles <= modelled(filled, {"n": 4}, SM_90).block.cycles
@@ -123,7 +124,7 @@ def test_copies_whose_condition_is_a_hole_have_a_bound() -> None:
         wl.pipeline_wait_prior(0)
         y[b, t] = tile[t]
 
-    bound = unfilled(kernel.kernel, {"n": 4}, SM_90)
+    bound = unfilled(kernel.kernel, relaxed(kernel.kernel), {"n": 4}, SM_90)
     assert "exchange" in bound.terms
     for value in ("0", "1", "32"):
         found = modelled(fill(kernel.kernel, read_holes(kernel, {"first": value})), {"n": 4}, SM_90)

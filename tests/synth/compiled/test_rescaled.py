@@ -47,6 +47,12 @@ def test_weights_that_are_not_rounded_need_no_such_note() -> None:
     assert notes == {"exp(a + b) = exp(a) * exp(b)"}
 
 
+def test_a_rounding_of_one_side_only_is_not_left_out() -> None:
+    assert not judged(*sums(rounded(weight(PART)), weight(WHOLE)))[0]
+    assert not judged(*sums(weight(PART), rounded(weight(WHOLE))))[0]
+    assert not judged(*sums(rounded(weight(PART), "cast.f32.bf16", "cast.bf16.f32"), rounded(weight(WHOLE))))[0]
+
+
 @pytest.mark.parametrize("factor", [2, -1])
 def test_a_positive_multiple_is_a_weight(factor: int) -> None:
     def of(top: Term) -> Term:

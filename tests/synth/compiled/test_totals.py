@@ -10,7 +10,7 @@ from warploom.core import f32
 from warploom.synth.compiled.base_two import LOG2_E
 from warploom.synth.compiled.carried import Added, AddedRescaled, Carried, Offered
 from warploom.synth.compiled.data import Data
-from warploom.synth.compiled.rescaled import POWERS, Rescaled
+from warploom.synth.compiled.rescaled import POWERS, Rescaled, with_roundings
 from warploom.synth.compiled.totals import MovingError, Totals
 from warploom.terms import GREATEST, FormTooLargeError, Term, algebra_for, apply, atom, constant
 
@@ -64,6 +64,20 @@ def test_the_greatest_of_a_value_is_no_sum_of_it() -> None:
     assert shared(ONE, {ONE: apply(GREATEST, STILL)}) is STILL
 
 
+WEIGHT = power(apply("-", MOVING, apply("max", MOVING, STILL)))
+
+
+def rounded(weight: Term, to: str = "f16") -> Term:
+    return apply(f"cast.{to}.f32", apply(f"cast.f32.{to}", weight))
+
+
+def test_weights_of_all_steps_are_rounded_on_both_sides_or_on_none() -> None:
+    assert are_shared(rounded(WEIGHT), rounded(WEIGHT)) and are_shared(with_roundings(WEIGHT, ["f16"]), rounded(WEIGHT))
+    assert not are_shared(rounded(WEIGHT), WEIGHT)
+    assert not are_shared(rounded(WEIGHT), rounded(WEIGHT, "bf16"))
+    assert not are_shared(apply(GREATEST, rounded(WEIGHT)), apply(GREATEST, WEIGHT))
+
+
 def test_symbols_may_stand_anywhere_but_moving_elements_may_not() -> None:
     sums = {ONE: MOVING, TWO: apply(GREATEST, MOVING), THREE: power(apply("-", MOVING, TWO))}
     shared(apply("/", apply("max", ONE, THREE), apply("*", ONE, ONE)), sums)
@@ -90,6 +104,12 @@ def test_sums_maxima_and_rescaled_sums_are_told_apart() -> None:
     assert found[SUM] == Added((MOVING,))
     assert found[TOP] == Offered(MOVING)
     assert found[WEIGHTED] == AddedRescaled(TOP, apply("ex2", apply("*", LOG2_E, MOVING)))
+
+
+def test_a_rescaled_sum_tells_that_its_weights_were_rounded() -> None:
+    found = changes({TOP: TOP_AFTER, WEIGHTED: apply("+", RESCALED, rounded(NEW))})
+    assert found is not None
+    assert found[WEIGHTED] == AddedRescaled(TOP, with_roundings(apply("ex2", apply("*", LOG2_E, MOVING)), ["f16"]))
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,9 @@ from warploom.core import UserError
 from warploom.gpu import device_available
 from warploom.kernels import suites
 from warploom.kernels.tensors import tensor_kernel
+from warploom.schedule.backbone import cpu_tiles
+from warploom.schedule.cpu import find_compiler
+from warploom.schedule.targets import target
 from warploom.tools.bench import schedule as schedule_bench
 from warploom.tools.bench import schedule_cpu, schedule_gpu, schedule_tables
 from warploom.tools.bench.schedule_names import (
@@ -27,6 +30,7 @@ from warploom.tools.bench.schedule_names import (
 )
 from warploom.tools.bench.schedule_peers import NUMPY
 from warploom.tools.command.usage import Stopwatch
+from warploom.tools.explore.options import KernelOptions
 
 SMALL: dict[str, dict[str, int]] = {
     "matmul_bf16": {"m": 5, "n": 6, "k": 7},
@@ -154,6 +158,16 @@ def test_frameworks_compute_what_the_kernel_does(name: str, framework: str) -> N
         np.testing.assert_allclose(array.reshape(wanted.shape), wanted, rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.skipif(find_compiler() is None, reason="needs a C compiler")
+def test_plain_loops_that_a_search_ends_with_are_timed_as_they_were_checked() -> None:
+    kernel = suites.NETWORKS["max_pool"].kernel
+    options = KernelOptions(target=target("cpu"), sizes={"c": 1, "h": 2, "w": 8}, threads=1)
+    arrays = {"X": np.full((1, 4, 16), 1.0, np.float32), "Y": np.zeros((1, 2, 8), np.float32)}
+    arrays["X"][0, ::2, ::2] = np.nan
+    schedule_cpu._found({"kind": "plain"}, kernel.program(options.sizes, cpu_tiles), options, arrays, {})()
+    assert np.isnan(arrays["Y"]).all()
+
+
 def test_a_race_has_a_peer_where_all_are_hopeless(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(schedule_cpu, "_SPIN_S", 0.0)
     times = schedule_cpu.race({"ours": lambda: 0.01, "slow": lambda: 0.5, "slower": lambda: 0.9})
@@ -164,7 +178,7 @@ def test_races_leave_out_the_hopeless(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(schedule_cpu, "_SPIN_S", 0.0)
     taken = {"ours": 0.2, "peer": 0.1, "slow": 0.9}
     times = schedule_cpu.race({name: lambda s=s: s for name, s in taken.items()})
-    assert len(times["slow"].rounds) == 1
+    assert len(times["slow"].rounds) == 1 and np.isfinite(times["slow"].cpu_ms)
     assert len(times["ours"].rounds) == len(times["peer"].rounds) >= 9
     assert schedule_cpu.ratio(times["ours"], times["peer"]) == pytest.approx(2.0)
 

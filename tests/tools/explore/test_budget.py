@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Callable
@@ -13,23 +14,35 @@ import numpy as np
 import pytest
 
 from warploom.gpu import toolchain_available
+from warploom.kernels import line
 from warploom.kernels.tensors import tensor_kernel
 from warploom.schedule.backbone import cpu_tiles
 from warploom.schedule.choices import kernel
 from warploom.schedule.cpu import interruptibly
 from warploom.schedule.search import Timed, difference
+from warploom.schedule.sketches import TunableSketch
 from warploom.schedule.targets import TARGETS
+from warploom.synth.problem import Problem
 from warploom.tools.command.usage import Stopwatch
 from warploom.tools.explore import budget as explore_budget
 from warploom.tools.explore import check as explore_check
 from warploom.tools.explore import kernel as explore_kernel
-from warploom.tools.explore.budget import CpuBudget, OutOfTimeError, SearchEndedError, WallBudget, WallLimit, within
+from warploom.tools.explore.budget import (
+    CpuBudget,
+    OutOfTimeError,
+    SearchEndedError,
+    WallBudget,
+    WallLimit,
+    WallSpentError,
+    within,
+)
 from warploom.tools.explore.check import Checked, checked, proof_limit
 from warploom.tools.explore.data import Data
 from warploom.tools.explore.kernel import explore_tensor
 from warploom.tools.explore.options import KernelOptions
 from warploom.tools.explore.proof import Proof
 from warploom.tools.explore.result import taken
+from warploom.tools.explore.sketch import SketchOptions, explore_sketch
 
 
 class Clock:
@@ -300,6 +313,28 @@ def test_an_interruption_before_the_line_keeps_what_was_found(target: str, monke
     options = KernelOptions(target=TARGETS[target], sizes={"n": 40}, nodes=20)
     line = explore_tensor("axpy", tensor_kernel("axpy"), options, Stopwatch(), lambda _: None).line
     assert (line["status"], line["verdict"], line["ended"]) == ("solved", "tested", "interrupted") and line["decisions"]
+
+
+HOLES = {"row": "0 if lane >= k else 1", "lane": "(lane + k) % 32", "weight": "k"}
+
+
+@pytest.mark.parametrize(
+    ("is_replayed", "error"), [(False, KeyboardInterrupt()), (False, WallSpentError()), (True, KeyboardInterrupt())]
+)
+def test_an_interruption_of_the_first_proof_keeps_the_completed_sketch(
+    is_replayed: bool, error: KeyboardInterrupt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    family, file = TunableSketch("conv", {"warps": (1, 2)}, lambda warps: line.conv1d(3, 1, warps), {"n": 1 << 16}), None
+    if is_replayed:
+        file = tmp_path / "line.json"
+        file.write_text(json.dumps({"warps": 1} | HOLES))
+    monkeypatch.setattr(Problem, "judged", _raises(error))
+    outcome = explore_sketch("conv", family, SketchOptions(replayed=file, code=tmp_path / "conv.cu"), Stopwatch(), lambda _: None)
+    line_told = cast("Any", outcome.line)
+    why_ended = str(error) or "interrupted"
+    assert (line_told["status"], line_told["verdict"], line_told["ended"]) == ("solved", "unchecked", why_ended)
+    assert line_told["reason"] == f"{why_ended}, during the proof; --replay of this line proves it"
+    assert line_told["decisions"].keys() == {"warps", *HOLES} and "__shfl" in (tmp_path / "conv.cu").read_text()
 
 
 def test_an_interruption_before_the_page_keeps_the_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ import pytest
 from warploom.core import Diagnostic, UserError
 from warploom.kernels.tensors import tensor_kernel
 from warploom.schedule.backbone import cpu_tiles
-from warploom.schedule.cpu import Build, Timing, plain_nest
+from warploom.schedule.cpu import Build, Timing, compiled, plain_nest
 from warploom.schedule.search import Implementation
 from warploom.schedule.targets import target
 from warploom.tools.command.usage import Stopwatch
@@ -80,6 +80,15 @@ def test_plain_loops_must_be_as_well_checked(verdict: str, times: dict[str, floa
 def test_plain_loops_that_are_much_slower_are_timed_roughly() -> None:
     line, explored = floored(1e-9)
     assert line["plain_ms"] > 0 and line["time_over_plain"] < 1e-3 and line["note"] == "first" and explored is EXPLORED
+
+
+def test_the_first_run_of_short_plain_loops_does_not_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+    (call,) = floor._calls(PROGRAM, [plain_nest(s) for s in PROGRAM.stages], Build.EXACT, DATA)
+    whole = iter([3e-5, 4e-6, 2e-6, 5e-6])
+    monkeypatch.setattr(compiled, "run_job", lambda job, _: ((next(whole) if job.units == call.kernel.units else 1e-7, 0.0),))
+    assert call.kernel.units > 1 and call.rough_ms(1.0) == pytest.approx(2e-3)
+    monkeypatch.setattr(compiled, "run_job", lambda job, _: ((2e-3, 0.0),))
+    assert call.rough_ms(1.0) == pytest.approx(2.0 * call.kernel.units)
 
 
 def test_without_time_for_both_plain_loops_win_on_one_thread_only(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,6 +22,9 @@ from warploom.machines import SECTOR_BYTES
 _FUSED = {("+", "*"), ("^", "&"), ("|", "&"), ("^", "|"), ("&", "|"), ("&", "^"), ("|", "^")}
 """(operation of a sum, operation inside) that one instruction computes: a multiply-add, or any function of three words' bits."""
 
+_MOST_SECTORS = 1 << 40
+"""More than any array has."""
+
 
 class IssuingRun(KernelRun):
     """Executes as any run does; the counts of instructions go to the findings' counts."""
@@ -91,8 +94,8 @@ class IssuingRun(KernelRun):
         elements, active = self._spread(element, where)
         sectors = elements * size_bytes // SECTOR_BYTES
         warps = np.arange(self.threads) // self.kernel.warp_size + np.arange(self.blocks)[:, None] * self.threads
-        asked = np.unique(np.stack([warps[active], sectors[active]]), axis=1)
-        return (asked[0] // self.threads) * (1 << 40) + asked[1]
+        warp, sector = np.divmod(np.unique(warps[active] * _MOST_SECTORS + sectors[active]), _MOST_SECTORS)
+        return warp // self.threads * _MOST_SECTORS + sector
 
     def _registers(self, node: Read | Store, element: Element, where: Where) -> None:
         if isinstance(node, Read) and isinstance(element, np.ndarray) and element.shape[1] > 1:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from warploom.ir.kernel.nodes import HoleArg, HoleUse, IndexExpr, Kernel
+from warploom.ir.kernel.parts import field_names
 
 T = TypeVar("T")
 
@@ -24,16 +25,14 @@ def _map(node: Any, change: Callable[[IndexExpr], IndexExpr | None]) -> Any:
         items = cast("tuple[Any, ...]", node)
         changed = tuple(_map(item, change) for item in items)
         return items if all(a is b for a, b in zip(items, changed, strict=True)) else changed
-    if not is_dataclass(node) or type(node).__module__ != Kernel.__module__:
-        return node
     updates = {}
-    for f in fields(node):
-        old = getattr(node, f.name)
+    for name in field_names(cast("type[Any]", type(node))) or ():
+        old = getattr(node, name)
         new = _map(old, change)
         if new is not old:
-            updates[f.name] = new
+            updates[name] = new
     if updates:
-        node = replace(cast(Any, node), **updates)
+        node = replace(node, **updates)
     if isinstance(node, IndexExpr):
         replacement = change(node)
         return node if replacement is None else replacement
@@ -53,5 +52,5 @@ def fill(kernel: Kernel, completions: Mapping[str, IndexExpr]) -> Kernel:
             return instantiate(completions[expr.hole], expr.args)
         return None
 
-    filled = map_index(kernel, change)
+    filled = map_index(kernel, change) if completions else kernel
     return replace(filled, holes=tuple(h for h in kernel.holes if h.name not in completions))

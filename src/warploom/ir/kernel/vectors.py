@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from math import gcd
-from typing import Any, cast
+from typing import cast
 
 from warploom.core import BY_NAME, DType
 from warploom.ir.kernel.nodes import (
@@ -37,6 +37,7 @@ from warploom.ir.kernel.nodes import (
     ValueSelect,
     Vote,
 )
+from warploom.ir.kernel.parts import parts
 from warploom.ir.kernel.rewrite import map_index
 
 MOST_BYTES = 16
@@ -117,7 +118,7 @@ def vector_problem(loop: For, kernel: Kernel, multiples: Mapping[str, int] = NO_
         return "VECTOR_BODY", message, "write `r[j] = x[first + j]` or `y[first + j] = r[j]`"
     store, read = cast("tuple[Store, Read]", moved(loop))
     param, index = found
-    inside = [p for p in _parts(store.value) if isinstance(p, Read | Shuffle | Vote)]
+    inside = [p for p in parts(store.value) if isinstance(p, Read | Shuffle | Vote)]
     is_load = store.array not in params
     if not is_load and any(isinstance(p, Shuffle | Vote) or p.array in params or p.array in _shared(kernel) for p in inside):
         message = f"expected the stored elements of {param.name} in registers, got a read of memory or a shuffle"
@@ -127,7 +128,7 @@ def vector_problem(loop: For, kernel: Kernel, multiples: Mapping[str, int] = NO_
         fix = "load into registers, or copy with memcpy_async to shared memory"
         return "VECTOR_BODY", f"expected registers as target of a vector load, got {store.array}", fix
     copied = copy_source(store) if store.is_async else None
-    if copied is not None and any(p == IndexVar(loop.var) for p in _parts(copied[1])):
+    if copied is not None and any(p == IndexVar(loop.var) for p in parts(copied[1])):
         message = f"expected one condition for all elements of a copy, got one that depends on {loop.var}"
         return "COPY_VALID", message, "let whole vectors be valid or not, or use range(...)"
     if (vector := vector_type(param.dtype, lanes)) is None:
@@ -148,7 +149,7 @@ def _place_problem(
         return "VECTOR_INDEX", message, f"write {array.name}[... + {var}]"
     if divisor(first_element(array, index, var), kernel.body, multiples) % vector.lanes:
         message = f"expected the first element of {array.name} at a multiple of {vector.lanes}, got an index not known to be one"
-        rows = sorted({p.name for e in array.shape[1:] for p in _parts(e) if isinstance(p, SizeVar)})
+        rows = sorted({p.name for e in array.shape[1:] for p in parts(e) if isinstance(p, SizeVar)})
         by_size = f", put it under `if {rows[0]} % {vector.lanes} == 0:`" if rows else ""
         fix = f"make every term of the index a multiple of {vector.lanes} ({vector.name}){by_size}, or use range(...)"
         return "VECTOR_ALIGNMENT", message, fix
@@ -255,7 +256,7 @@ def _bindings(body: tuple[Stmt, ...]) -> dict[str, list[IndexExpr]]:
 
 def _runs_on(index: tuple[IndexExpr, ...], var: str) -> bool:
     """Whether one more trip is one more along the last axis, and nothing else."""
-    uses = [p for p in _parts(index) if p == IndexVar(var)]
+    uses = [p for p in parts(index) if p == IndexVar(var)]
     return len(uses) == 1 and _is_summand(index[-1], var)
 
 
@@ -286,13 +287,3 @@ def _statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
             yield from _statements(stmt.body)
         elif isinstance(stmt, If):
             yield from _statements((*stmt.then, *stmt.other))
-
-
-def _parts(node: Any) -> Iterator[Any]:
-    if isinstance(node, tuple):
-        for item in cast("tuple[Any, ...]", node):
-            yield from _parts(item)
-    elif is_dataclass(node) and not isinstance(node, DType):
-        yield node
-        for f in fields(node):
-            yield from _parts(getattr(node, f.name))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 
-from warploom.ir import fill
+from warploom.ir import IndexExpr, fill
 from warploom.kernels import broadcast, field, polynomial
 from warploom.kernels.tiled import check_holes
 from warploom.kernels.tunables.windows import WARPS
@@ -42,9 +43,14 @@ def ffm(degree: int, memory: str, warps: int) -> Sketch:
 
 @cache
 def _filled(degree: int, memory: str, warps: int) -> Sketch:
-    if memory == "broadcast":
-        sketch, tile = broadcast.ffm_runs(degree, warps), broadcast.mult_runs(1)
-    else:
-        sketch, tile = field.ffm_reg(degree, warps=warps), polynomial.mult64_reg()
+    sketch = broadcast.ffm_runs(degree, warps) if memory == "broadcast" else field.ffm_reg(degree, warps=warps)
+    tile, holes = _tile(memory)
     check_holes(sketch, tile)
-    return replace(sketch, kernel=fill(sketch.kernel, complete(tile).completions[0].holes))
+    return replace(sketch, kernel=fill(sketch.kernel, holes))
+
+
+@cache
+def _tile(memory: str) -> tuple[Sketch, Mapping[str, IndexExpr]]:
+    """The product of fewer coefficients, and its holes: the same whatever the degree and the warps of a block are."""
+    tile = broadcast.mult_runs(1) if memory == "broadcast" else polynomial.mult64_reg()
+    return tile, complete(tile).completions[0].holes

@@ -128,7 +128,8 @@ class SymbolicEvaluation(Evaluation):
 
 def number_of(value: Any, dtype: DType) -> Term:
     """A number as the type holds it."""
-    held = np.asarray(value).astype(to_numpy(dtype)).item()
+    with np.errstate(over="ignore"):  # beyond the type: an infinity
+        held = np.asarray(value).astype(to_numpy(dtype)).item()
     if not dtype.is_float:
         return constant(int(held))
     return constant(Fraction(float(held)) if isfinite(held) else float(held))

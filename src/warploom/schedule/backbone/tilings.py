@@ -51,6 +51,8 @@ class AxisUse:
     """The instruction by which whole warps may make a sum of products that runs over it."""
     is_stored_in_line: bool = False
     """Neighbours along it are neighbours in memory where results are stored."""
+    is_close: bool = False
+    """And neighbours, or not far apart, in all loads that move along it."""
 
 
 TilePolicy: TypeAlias = Callable[[AxisUse], Levels]
@@ -155,6 +157,8 @@ def cpu_tiles(use: AxisUse) -> Levels:
         return _fitting(use.size, (1, 2, 4, 8, 16, 32) if use.is_reduced else (1, 2, 4, 8), (4, 8, 16))
     if use.is_reduced:
         return _fitting(use.size, (1, 2, 4, 8, 16, 32, 64, 128, 256, 512))
+    if use.is_close and not use.is_shared:
+        return _fitting(use.size, (1, 2, 4, 8), (4, 8, 16))
     if use.is_shared:
         return _fitting(use.size, (1, 2, 4, 8, 16, 32, 64), (1, 2, 4, 6, 8, 12, 14, 16))
     return _fitting(use.size, (1, 2, 4, 8))

@@ -275,12 +275,25 @@ def _first(region: Region, access: Access, axis: int, size: int, places: Sequenc
     return None
 
 
+def _may_leave(backbone: Backbone, access: Access, repeated: Repetition) -> bool:
+    """Whether an index of the access that moves with the axis may be outside of the array. Of an axis whose length is not known
+    nobody knows."""
+    for index, size in zip(access.indices, backbone.regions[access.region].shape, strict=True):
+        if index.coefficient(repeated.axis):
+            if repeated.is_open:
+                return True
+            reach = [step * (backbone.axes[a].size - 1) for a, step in index.terms]
+            if index.constant + sum(min(0, r) for r in reach) < 0 or index.constant + sum(max(0, r) for r in reach) >= size:
+                return True
+    return False
+
+
 def _check_repeated(backbone: Backbone, repeated: Repetition) -> None:
     """Checks that the axis is only summed over, and that being inside an array does not depend on it."""
     name = backbone.axes[repeated.axis].name
     for instruction in backbone.instructions:
         access = instruction.access
-        if access is not None and access.fill is not None and any(a == repeated.axis for i in access.indices for a, _ in i.terms):
+        if access is not None and access.fill is not None and _may_leave(backbone, access, repeated):
             raise NoWindowError(f"expected all points of {name} to be inside {backbone.regions[access.region].name}")
         if instruction.operator is Operator.STORE and repeated.axis in instruction.axes:
             raise NoWindowError(f"expected no store at each point of {name}")

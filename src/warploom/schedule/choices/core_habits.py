@@ -54,9 +54,8 @@ def core_habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ..
         return elementwise_habits(objects, target)
     symmetry = symmetry_of(objects.backbone)
     start: tuple[Habit, ...] = () if symmetry is None else (("mirror", (0,), "YES"),)
-    copies_all = symmetry is not None and all(_products(objects, o) == 1 for o in objects.sums)
     is_tiled = bool(tiled_sums(objects.backbone, target.tiles))
-    tiles = _IN_TILES if is_tiled else _halved_tiles(objects, target) if copies_all else _tiles(target)
+    tiles = _IN_TILES if is_tiled else _halved_tiles(objects, target) if symmetry is not None else _tiles(target)
     if all(_Sum(objects, target, o, *tiles[0]).is_along_lanes for o in objects.sums):
         total = _Sum(objects, target, objects.sums[0], *tiles[0])
         tiles = list(_ONE_ROW) if total.passes_again else [*_IN_LINE, *tiles]
@@ -104,11 +103,12 @@ def _tiles(target: Target) -> list[tuple[int, int]]:
 
 
 def _halved_tiles(objects: Objects, target: Target) -> list[tuple[int, int]]:
-    """The same for sums of which half is made, all of whose factors are copied, which leaves few addresses: those with the fewest
-    clocks for it, with what lies beyond the diagonal."""
+    """The same for sums of which half is made: those with the fewest clocks for it, with what lies beyond the diagonal. Sums of
+    one product, all of whose factors are copied, need few registers for addresses."""
     total = _Sum(objects, target, objects.sums[0], 1, 1)
     most = target.max_unroll // max(target.vector_lanes, default=1)
-    return sorted(_fitting(target, 0, most), key=lambda tile: total.clocks(tile) * total.made(tile))
+    left = 0 if total.products == 1 else target.reserved_registers
+    return sorted(_fitting(target, left, most), key=lambda tile: total.clocks(tile) * total.made(tile))
 
 
 def _panels(objects: Objects, target: Target) -> list[tuple[Habit, ...]]:
@@ -309,7 +309,7 @@ class _Sum:
                 yield "size", (number,), "|".join(str(n) for n in extent.sizes if n % TILE_WORDS == 0)
             elif self.passes_again and extent.axis in self.results and 0 < extent.level < last:
                 yield "size", (number,), "1"
-            elif (self.is_packed or self.is_in_place) and extent.level > 0:
+            elif (self.is_packed or self.is_in_place or self._is_step(extent.axis)) and extent.level > 0:
                 if (size := self._size_of_level(extent.axis, extent.level, extent.sizes)) is not None:
                     yield "size", (number,), str(size)
             elif self.is_halved and extent.axis in self.results and 0 < extent.level < last:
@@ -378,7 +378,7 @@ class _Sum:
 
     def _columns_in_registers(self) -> Iterator[Habit]:
         """As many columns as fit and divide theirs, of as many rows as then fit; what is read without lanes is read where it is
-        used."""
+        used, and along its lines last."""
         extents = list(enumerate(self.objects.backbone.extents))
         left = self.rows
         for axis in sorted(self.results, key=lambda a: a != self.below):
@@ -391,6 +391,9 @@ class _Sum:
                     yield "size", (number,), str(size)
                 elif extent.axis == axis and extent.level > 0 and self.is_alone:
                     yield "size", (number,), "1"
+        steps = [self.loop[s] for s in self.total.loops if self.loop[s].is_reduction]
+        for last in (x for x in steps if self._is_read_in_line(x.axis)):
+            yield from (("order", (x.statement, last.statement), "OUTER") for x in steps if x.axis != last.axis)
         around = [s for s in self._around() if self.loop[s].level == 0]
         for column in (s for s in around if self.loop[s].axis == self.below):
             for row in (s for s in around if self.loop[s].axis != self.below):
@@ -403,6 +406,14 @@ class _Sum:
             is_broadcast = self.lanes not in self.objects.backbone.instructions[temporary.producer].axes
             if is_broadcast and temporary.consumer == self.total.instruction and self._kind(pair.target) in (None, "LOOP"):
                 yield "order", (pair.source, pair.target), "MERGED"
+
+    def _is_step(self, axis: int) -> bool:
+        """Along it a halved sum adds several products, in one loop."""
+        return self.is_halved and self.products > 1 and axis in self.reduced
+
+    def _is_read_in_line(self, axis: int) -> bool:
+        """Along the axis lies in line what all lanes share."""
+        return any(self.objects.stride(x.access, axis) == 1 for x in self.loads if self.lanes not in x.axes)
 
     def _around(self) -> list[int]:
         """Loops over results around those that lie in registers, and not along the lanes."""
@@ -432,7 +443,7 @@ class _Sum:
             pair = self.objects.pairs[number]
             if self._kind(pair.target) not in ("UNROLL", "VECTOR"):
                 yield "order", (pair.source, pair.target), "MERGED"
-            elif self.is_packed or self.is_in_place or self.is_one_by_one:
+            elif self.is_packed or self.is_in_place or self.is_one_by_one or self.is_halved:
                 yield "dim_kind", (pair.source,), self._kind(pair.target) or "UNROLL"
 
     def _in_registers(self) -> Iterator[Habit]:

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, pairwise, product
 
 from warploom.machines import WIDEST_BYTES, MatrixInstruction
 from warploom.schedule.backbone import Access, Backbone, Operator, followers, matrix_of
 from warploom.schedule.choices.decided import Temporary, Twins
+from warploom.schedule.choices.habits_channels import CHANNEL_WAYS, Channels
 from warploom.schedule.choices.habits_maps import maps_of
 from warploom.schedule.choices.habits_one_pass import WAYS, OnePass
 from warploom.schedule.choices.habits_one_pass_matrices import MATRIX_WAYS, OnePassMatrices
@@ -27,10 +28,12 @@ from warploom.schedule.choices.habits_windows import WAYS as WAYS_OF_WINDOWS
 from warploom.schedule.choices.habits_windows import Windows
 from warploom.schedule.choices.objects import Habit, Objects, Operation
 from warploom.schedule.choices.twins import twins_of
+from warploom.schedule.choices.warps import grids_of
 from warploom.schedule.choices.windows import windowed_regions
 from warploom.schedule.targets import Target
 
 _RESULTS = 8
+_LANES, _WARP = "4x8", (4, 8)
 
 
 def habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ...]:
@@ -45,12 +48,14 @@ def habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ...]:
     together = _WAYS_OF_GROUPS if matrices and all(_has_groups(on, target) for on in matrices.values()) else ()
     ways = (*together, *_MATRIX_WAYS, _OF_FEW_BLOCKS if _results(objects) < _MANY_RESULTS else _OF_MANY_BLOCKS)
     twins = twins_of(objects)
+    if len(objects.sums) == 1 and grids_of(objects, target) and all(on.piece == _LONG_PIECE for on in matrices.values()):
+        ways = (*together, *_GRIDS, *ways[len(together) :])
     for shared in (twins, ()) if twins else ((),):
-        for number, way in enumerate(ways if matrices else _MATRIX_WAYS):
+        for number, way in enumerate(ways if matrices else _ways_of_tiles(objects)):
             every = [
                 MatrixTiles(objects, o, on, way, target.shared_bytes, shared)
-                if (on := matrices.get(o.statement))
-                else Tiles(objects, o, is_tall=number > 0)
+                if isinstance(way, _MatrixWay) and (on := matrices.get(o.statement))
+                else Tiles(objects, o, _WAYS_OF_TILES[min(number, 1)] if isinstance(way, _MatrixWay) else way)
                 for o in objects.sums
             ]
             if any(isinstance(tiles, MatrixTiles) and not tiles.fits for tiles in every):
@@ -59,7 +64,10 @@ def habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ...]:
             found.append(tuple(dict.fromkeys((*order, *(h for tiles in every for h in tiles.habits())))))
     windows = windowed_regions(objects.backbone)
     if windows:
-        ways = [Windows(objects, windows, way, target.max_unroll) for way in WAYS_OF_WINDOWS]
+        ways = [
+            *(Windows(objects, windows, way, target.max_unroll) for way in WAYS_OF_WINDOWS),
+            *(Channels(objects, windows, way, target.max_unroll) for way in CHANNEL_WAYS),
+        ]
         found = [*(tuple(dict.fromkeys(way.habits())) for way in ways), *found]
     if not any(found):
         found = [tuple(dict.fromkeys(Rows(objects, *way).habits())) for way in SHARES_OF_ROWS]
@@ -68,6 +76,33 @@ def habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ...]:
     if not any(found):
         found = maps_of(objects)
     return tuple(way for way in dict.fromkeys(found) if way)
+
+
+@dataclass(frozen=True, slots=True)
+class _TileWay:
+    is_tall: bool = False
+    """Twice as many results of a thread along the axis without vectors. So fewer loads make a product, which matters where loads
+    of shared memory are as slow as arithmetic."""
+    is_small: bool = False
+    """Blocks of 64 threads, whose tiles are not copied ahead, so that more of them fit."""
+    is_spread: bool = False
+    """All threads share out the copies, in the order of the array."""
+    has_lanes: bool = False
+    """A warp is 4 by 8 threads, which load from half as many places of one factor as a row of threads does."""
+
+
+_WAYS_OF_TILES = (_TileWay(), _TileWay(is_tall=True, is_small=True))
+_WAYS_WITH_LANES = (
+    *(replace(way, has_lanes=True) for way in _WAYS_OF_TILES),
+    _TileWay(is_spread=True, has_lanes=True),
+    _TileWay(is_tall=True, is_spread=True, has_lanes=True),
+)
+
+
+def _ways_of_tiles(objects: Objects) -> Sequence[_TileWay]:
+    """Warps have a shape where all sums are products whose threads lie along two axes."""
+    tiles = [Tiles(objects, o, _TileWay()) for o in objects.sums]
+    return _WAYS_WITH_LANES if all(t.is_product and len(t.threads()) == len(_WARP) for t in tiles) else _WAYS_OF_TILES
 
 
 def _has_groups(on: MatrixInstruction, target: Target) -> bool:
@@ -125,12 +160,9 @@ def _matrix_of(objects: Objects, total: Operation) -> MatrixInstruction | None:
 class Tiles:
     """Habits of one sum."""
 
-    def __init__(self, objects: Objects, total: Operation, *, is_tall: bool = False) -> None:
+    def __init__(self, objects: Objects, total: Operation, way: _TileWay) -> None:
         self.objects, self.total = objects, total
-        self.is_tall = is_tall
-        """Twice as many results of a thread along the axis without vectors, and tiles that are not copied ahead, of blocks of 64
-        threads, so that more of them fit. So fewer loads make a product, which matters where shared memory is small or its loads
-        are as slow as arithmetic."""
+        self.shape = way
         self.backbone: Backbone = objects.backbone
         self.loop = {x.statement: x for x in objects.loops}
         self.operation = {o.statement: o for o in objects.operations}
@@ -144,6 +176,11 @@ class Tiles:
     def is_product(self) -> bool:
         """Both operands are loaded, and used again."""
         return len(self.staged) >= 2 and all(self._is_reused(t) for t in self.staged)
+
+    @property
+    def lanes(self) -> str | None:
+        """The value of `warps`."""
+        return _LANES if self.shape.has_lanes else None
 
     def rounds(self) -> list[int]:
         """The outermost loops over what is summed."""
@@ -159,6 +196,8 @@ class Tiles:
     def habits(self) -> Iterator[Habit]:
         if not self.is_product:
             return
+        if self.lanes is not None:
+            yield "warps", (0,), self.lanes
         for statement, kind in self.kinds.items():
             yield "dim_kind", (statement,), kind
         threads = self.threads()
@@ -194,6 +233,9 @@ class Tiles:
         producer = self.operation[temporary.producer]
         loads = {self.loop[s].extent: s for s in producer.loops}
         outside = {e for e, s in self.own.items() if self.loop[s].level == 0}
+        is_spread = self.shape.is_spread and self.objects.is_copy(temporary)
+        if is_spread:
+            yield "spread", (temporary.region,), "YES"
         for extent, statement in loads.items():
             if extent in outside:
                 yield "order", (statement, self.own[extent]), "MERGED"
@@ -203,15 +245,16 @@ class Tiles:
         vector = self.vector_of(temporary)
         if vector is not None:
             pair = next(p for p in temporary.pairs if p.extent == self.loop[vector].extent)
-            for statement in (vector, pair.store, pair.load):
+            for statement in (pair.load,) if is_spread else (vector, pair.store, pair.load):
                 yield "dim_kind", (statement,), "VECTOR"
-        inside = {e: s for e, s in loads.items() if e not in outside}
-        yield from self._along_loops(inside, threads, vector)
+        if not is_spread:
+            inside = {e: s for e, s in loads.items() if e not in outside}
+            yield from self._along_loops(inside, threads, vector)
         access = self.backbone.instructions[temporary.producer].access
         if access is not None:
             yield "mem_space", (access.region,), "GLOBAL"
         yield "cache", (producer.statement,), "L2"
-        yield "stages", (temporary.region,), "1" if self.is_tall else "2"
+        yield "stages", (temporary.region,), "1" if self.shape.is_small else "2"
         yield "swizzle", (temporary.region,), "PERMUTED"
 
     def _along_loops(self, loads: Mapping[int, int], threads: list[int], vector: int | None) -> Iterator[Habit]:
@@ -252,15 +295,15 @@ class Tiles:
     def sizes(self) -> Iterator[Habit]:
         """Vectors as wide as they may be, and `_RESULTS` results of a thread along each axis that threads share out, or twice as
         many."""
-        along = 2 * _RESULTS if self.is_tall else _RESULTS
+        along = 2 * _RESULTS if self.shape.is_tall else _RESULTS
         lanes = max(1, WIDEST_BYTES // self.backbone.instructions[self.total.instruction].dtype.size_bytes)
         vectors = {self.loop[v].extent for t in self.staged if (v := self.vector_of(t)) is not None}
         for extent in sorted(vectors):
             yield "size", (extent,), str(lanes)
         for statement, kind in self.kinds.items():
             loop = self.loop[statement]
-            if kind == "THREAD" and self.is_tall:
-                yield "size", (loop.extent,), str(_RESULTS)
+            if kind == "THREAD" and self.shape.is_tall:
+                yield "size", (loop.extent,), str(_RESULTS if self.shape.is_small else 2 * _RESULTS)
             elif kind == "UNROLL" and not loop.is_reduction and loop.extent not in vectors and loop.level:
                 has_vector = any(self.backbone.extents[v].axis == loop.axis for v in vectors)
                 yield "size", (loop.extent,), str(_RESULTS // lanes if has_vector else along)
@@ -312,6 +355,8 @@ class _MatrixWay:
     """By role of a level."""
     copied: Mapping[tuple[str, str], str]
     swizzle: str = "PERMUTED"
+    is_grid: bool = False
+    """Warps lie along the columns, too, and all threads share out the copies."""
 
 
 class MatrixTiles(Tiles):
@@ -331,10 +376,10 @@ class MatrixTiles(Tiles):
         twins: Sequence[Twins] = (),
     ) -> None:
         """twins: of the factors that sums in one loop share."""
-        super().__init__(objects, total)
+        self.way = way
+        super().__init__(objects, total, _TileWay())
         self.on = on
         self.left_out = {t.second.region for t in twins}
-        self.way = way
         self.shared_bytes = shared_bytes
 
     @property
@@ -347,6 +392,10 @@ class MatrixTiles(Tiles):
         vector = self.vector_of(temporary)
         return vector is not None and self.role(self.loop[vector].extent) == "k2"
 
+    @property
+    def lanes(self) -> str | None:
+        return "GRID" if self.way.is_grid else None
+
     def role(self, extent: int) -> str:
         """`k1`: an axis (rows `x`, columns `y`, summed `k`) and a level."""
         found = self.backbone.extents[extent]
@@ -357,19 +406,32 @@ class MatrixTiles(Tiles):
 
     def kind(self, statement: int) -> str:
         role = self.role(self.loop[statement].extent)
+        if role == "y1" and self.way.is_grid:
+            return "THREAD"
         return _MATRIX_KINDS.get(role, "BLOCK" if self.loop[statement].level == 0 else super().kind(statement))
 
     def threads(self) -> list[int]:
         own = {self.role(e): s for e, s in self.own.items()}
-        return [own[role] for role in ("y3", "x3", "x1") if role in own]
+        return [own[role] for role in ("y3", "x3", "x1", *(("y1",) if self.way.is_grid else ())) if role in own]
 
     def copied(self, temporary: Temporary, threads: list[int]) -> Iterator[Habit]:
         del threads
         producer = self.operation[temporary.producer]
         loads = {self.loop[s].extent: s for s in producer.loops}
         outside = {e for e, s in self.own.items() if self.loop[s].level == 0}
+        is_spread = self.way.is_grid and self.objects.is_copy(temporary)
+        if is_spread:
+            yield "spread", (temporary.region,), "YES"
         for extent, statement in loads.items():
             yield "order", (statement, self.own[extent]), "MERGED" if extent in outside else "BEFORE"
+        if not is_spread:
+            yield from self._along_threads(temporary, loads, outside)
+        yield "cache", (producer.statement,), "L2"
+        yield "stages", (temporary.region,), str(self.copies().get(temporary.region, _COPIES))
+        yield "swizzle", (temporary.region,), self.way.swizzle
+
+    def _along_threads(self, temporary: Temporary, loads: Mapping[int, int], outside: set[int]) -> Iterator[Habit]:
+        """Threads copy along the loops that they share out anyway."""
         vector = self.vector_of(temporary)
         along = "" if vector is None else self.role(self.loop[vector].extent)
         if along == "x3" and self.on.piece < 8:
@@ -389,16 +451,18 @@ class MatrixTiles(Tiles):
             else:
                 yield "dim_kind", (statement,), "THREAD"
                 yield "thread_mapping", (statement, own[level]), "MAPPED"
-        yield "cache", (producer.statement,), "L2"
-        yield "stages", (temporary.region,), str(self.copies().get(temporary.region, _COPIES))
-        yield "swizzle", (temporary.region,), self.way.swizzle
 
     def others(self) -> Iterator[Habit]:
-        """Habits that operate on the results, and load what that needs, in the threads and registers that hold the results."""
+        """Habits that operate on the results, and load what that needs, behind the sum, in the threads and registers that hold
+        the results."""
         staged = {self.operation[t.producer].statement for t in self._tiles()}
+        after = followers(self.backbone.instructions)
         for operation in self.objects.operations:
             if operation.temporary is not None or operation is self.total or operation.statement in staged:
                 continue
+            if len(self.objects.sums) == 1 and self.total.instruction not in after[operation.instruction]:
+                for first, second in product(self.rounds(), (operation.statement, *self._inside(operation))):
+                    yield "order", (first, second), "BEFORE"
             for statement in operation.loops:
                 own = self.own.get(self.loop[statement].extent)
                 kind = self.kinds.get(own) if own is not None else None
@@ -406,6 +470,9 @@ class MatrixTiles(Tiles):
                     yield "dim_kind", (statement,), kind
                     if kind == "THREAD":
                         yield "thread_mapping", (statement, own), "MAPPED"
+
+    def _inside(self, operation: Operation) -> list[int]:
+        return [s for s in operation.loops if self.loop[s].level]
 
     def copies(self) -> dict[int, int]:
         """Copies of the tile of each region, those of the kernel's other sums among them: three, two of each tile of the sum with
@@ -488,6 +555,14 @@ _WAYS_OF_GROUPS = (
 _OF_FEW_BLOCKS = _MatrixWay({"k1": "4", "x1": "4", "x2": "4", "y1": "1", "y2": "8"}, _SMALL)
 _OF_MANY_BLOCKS = _MatrixWay({"k1": "4", "x1": "4", "x2": "4", "y1": "2", "y2": "8"}, _SMALL)
 """Slices of 64 bytes and four warps: 64 by 128 results of a block, 128 by 128."""
+_GRIDS = tuple(
+    _MatrixWay({"k1": str(k1), "x1": "2", "x2": str(x2), "y1": str(y1), "y2": str(y2)}, {}, is_grid=True)
+    for k1, x2, y1, y2 in ((8, 8, 4, 8), (8, 8, 2, 8), (4, 4, 2, 8), (8, 4, 2, 4))
+)
+"""Slices of 128 bytes; two by four warps, 128 by 256 results of a block, or two by two: 128 by 128, 64 by 128 in slices of 64
+bytes, 64 by 64."""
+_LONG_PIECE = 8
+"""Neighbours of 16 bits in a register's row of a product."""
 _MANY_RESULTS = 1 << 21
 """Results that make more blocks of 128 by 128 than GPUs have multiprocessors."""
 _WIDE_SIZES = {"k1": "4", "x2": "4", "y1": "1", "y2": "8"}

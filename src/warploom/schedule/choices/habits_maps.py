@@ -17,6 +17,8 @@ WAYS = ((256, 1), (128, 4), (128, 1))
 """Threads of a block; results of a thread along the axis before the fastest, whose neighbours may read the same."""
 TURNED_WAYS = ((16, True), (16, False), (8, True))
 """Threads along each side of a square; whether vectors are loaded, or stored to the tile: registers have but one order."""
+_WHOLE = (128, 64, 32, 16)
+"""Threads along a row whose places are apart."""
 _LANES = 4
 """Elements of a thread along each side of a square."""
 
@@ -56,10 +58,12 @@ class Maps:
     # ------------------------------------------------------------ along one axis
 
     def _straight(self, fastest: int) -> Iterator[Habit]:
-        lanes, deepest = self.objects.lanes(fastest), self.levels[fastest] - 1
+        lanes, deepest = 1 if self._is_apart(fastest) else self.objects.lanes(fastest), self.levels[fastest] - 1
         at = max(1, deepest - 1)
         """The level that threads share out."""
         threads = min(self.threads, power_above(-(-self.backbone.axes[fastest].size // lanes)))
+        if lanes == 1:  # rows that leave no thread idle
+            threads = next((n for n in _WHOLE if n <= threads and self.backbone.axes[fastest].size % n == 0), threads)
         before = self._before(fastest)
         for number, extent in enumerate(self.backbone.extents):
             if extent.level and self.levels[extent.axis] > 1:
@@ -89,6 +93,18 @@ class Maps:
                     shared_out.setdefault(loop.extent, []).append(statement)
         for statements in shared_out.values():
             yield from mapped_alike(statements)
+        if self._is_apart(fastest):  # one nest, whose lines the first-level cache keeps for the next load
+            for pair in self.objects.pairs:
+                if not pair.is_reserved:
+                    yield "order", (pair.source, pair.target), "MERGED"
+            for operation in self.own:
+                if operation.operator is Operator.LOAD:
+                    yield "cache", (operation.statement,), "ALL"
+
+    def _is_apart(self, fastest: int) -> bool:
+        """Something is read along the axis, but no neighbours: threads next to each other share its lines, vectors would not."""
+        accesses = (self.backbone.instructions[o.instruction].access for o in self.own)
+        return any(abs(self.objects.stride(access, fastest)) > 1 for access in accesses)
 
     def _before(self, fastest: int) -> int | None:
         """The axis of the results with the next larger stride."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from warploom.schedule.backbone import Operator
 from warploom.schedule.choices.objects import Habit, Objects, mapped_alike
-from warploom.schedule.choices.windows import axes_read, neighbours, sliding_with
+from warploom.schedule.choices.windows import axes_read, neighbours, sliding_with, stored_axes
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +23,18 @@ class Way:
     """Results of a thread along the axes before it whose neighbours read the same."""
     rounds: int = 1
     """Tiles that a block goes along the slowest of these axes; 1: its box does not slide."""
+    across: int = 4
+    """Threads along the second axis, where a box slides along a third."""
+    second: int = 4
+    """Results of a thread along the second axis where there is a third, which has the others."""
+    is_deep: bool | None = None
+    """Only for kernels with a third axis; False: only for those without."""
 
 
-WAYS = (Way(128, 16), Way(64, 8), Way(128, 16, 8))
-_ACROSS = 4
-"""Threads along the second axis, where a box slides along a third."""
+WAYS = (
+    Way(128, 16), Way(64, 8, is_deep=False), Way(128, 16, 8),
+    Way(128, 32, 8, is_deep=True), Way(128, 32, 8, across=2, is_deep=True), Way(64, 32, 8, across=2, second=8, is_deep=True),
+)  # fmt: skip
 
 
 class Windows:
@@ -39,20 +46,15 @@ class Windows:
         self.loop = {x.statement: x for x in objects.loops}
         self.levels = objects.levels
         self.reduced = {x.axis for x in objects.loops if x.is_reduction}
-        store = next(i for i in backbone.instructions if i.operator is Operator.STORE)
-        assert store.access is not None
-        strides = backbone.regions[store.access.region].strides
-        stored = sorted((s, a) for i, s in zip(store.access.indices, strides, strict=True) for a, _ in i.terms)
-        self.fastest = stored[0][1] if stored else None
+        stored = stored_axes(backbone)
+        self.fastest = stored[0] if stored else None
         near = neighbours(backbone, windows)
-        self.along = [a for _, a in stored[1:] if a in near and self.levels[a] > 1]
+        self.along = [a for a in stored[1:] if a in near and self.levels[a] > 1]
         """Axes before the fastest whose neighbours read the same, the slowest last."""
         self.slid = self.along[-1] if self.along and way.rounds > 1 else None
         self.across = self.along[0] if self.slid is not None and len(self.along) > 1 else None
         read = axes_read(backbone, windows)
-        self.has_channels = any(
-            a not in near and self.levels[a] > 1 and any(a not in axes for axes in read) for _, a in stored[1:]
-        )
+        self.has_channels = any(a not in near and self.levels[a] > 1 and any(a not in axes for axes in read) for a in stored[1:])
         """Some input does not depend on an axis of the results: it is used again along it."""
         self.results = self._results()
         self.unrolled = self._unrolled()
@@ -61,9 +63,10 @@ class Windows:
         """By axis, results of a thread."""
         if len(self.along) < 2:
             return dict.fromkeys(self.along, self.way.rows)
+        rows, second = self.way.rows, self.way.second
         if self.slid is not None:
-            return {self.along[0]: 4, self.slid: max(1, self.way.rows // 8)}
-        return {self.along[0]: 4, self.along[1]: max(1, self.way.rows // 4)}
+            return {self.along[0]: second, self.slid: max(1, rows // second // 2)}
+        return {self.along[0]: second, self.along[1]: max(1, rows // second)}
 
     def _unrolled(self) -> set[int]:
         """Summed axes without tiles that are written out: as many as there may be beside the results of a thread, those first
@@ -81,7 +84,8 @@ class Windows:
         return found
 
     def habits(self) -> Iterator[Habit]:
-        if self.has_channels or (self.way.rounds > 1 and self.slid is None):
+        is_other = self.way.is_deep is not None and self.way.is_deep != (len(self.along) > 1)
+        if self.has_channels or is_other or (self.way.rounds > 1 and self.slid is None):
             return
         for number, extent in enumerate(self.objects.backbone.extents):
             if extent.level and self.levels[extent.axis] > 1:
@@ -126,7 +130,7 @@ class Windows:
             return self.results.get(axis, 1)
         if level != self._widest(axis):
             return 1
-        wanted = {self.fastest: self.way.threads, self.slid: self._rounds(), self.across: _ACROSS}
+        wanted = {self.fastest: self.way.threads, self.slid: self._rounds(), self.across: self.way.across}
         return wanted.get(axis, 1)
 
     def _rounds(self) -> int:

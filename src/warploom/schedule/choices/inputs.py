@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TypeAlias
 
+from warploom.machines import MOST_APART
 from warploom.schedule.backbone import (
     Access,
     Backbone,
@@ -349,7 +350,8 @@ class _Inputs:
             return ()
         if self.target.has_vector_arithmetic and operation.operator is Operator.STORE and self.objects.sums:
             return lanes  # one that skips elements stores lane by lane, which is little beside a sum
-        return tuple(n for n in lanes if size % n == 0 and self._is_consecutive(instruction.access, loop.axis, n))
+        most = MOST_APART if operation.operator is Operator.LOAD else 1
+        return tuple(n for n in lanes if size % n == 0 and self._is_consecutive(instruction.access, loop.axis, n, most))
 
     def _cast_lanes(self, lanes: tuple[int, ...], cast: Instruction) -> tuple[int, ...]:
         """The lanes that both types have."""
@@ -359,9 +361,9 @@ class _Inputs:
         other = self.objects.backbone.instructions[source.instruction].dtype
         return tuple(n for n in lanes if n in self.target.lanes(_bytes(other.bits)))
 
-    def _is_consecutive(self, access: Access, axis: int, lanes: int) -> bool:
-        """`lanes` iterations of the axis touch neighbours in memory; where vectors must be aligned, an aligned group, all of it
-        inside of the array or none."""
+    def _is_consecutive(self, access: Access, axis: int, lanes: int, most: int) -> bool:
+        """`lanes` iterations of the axis touch neighbours in memory, or elements at most so far apart; where vectors must be
+        aligned, an aligned group of neighbours, all of it inside of the array or none."""
         region = self.objects.backbone.regions[access.region]
         strides = region.strides
         total: dict[int, int] = {}
@@ -371,7 +373,7 @@ class _Inputs:
             for term, coefficient in index.terms:
                 total[term] = total.get(term, 0) + coefficient * stride
         if self.target.has_vector_arithmetic:
-            return total.get(axis) == 1
+            return 1 <= total.get(axis, 0) <= most
         opened = dict(region.open_lengths)
         divisors = [opened[n].divisor if n in opened else size for n, size in enumerate(region.shape)]
         is_apart = access.fill is not None and any(

@@ -105,16 +105,22 @@ class KernelSpace:
 
     @property
     def usual(self) -> dict[str, str]:
-        """Decisions that a search takes unless they are taken by hand: those that matter only to several kernels together, warps
-        in the order of their threads, and copies along the loops of threads, since searches with both ways open end at slower
-        kernels for some targets."""
-        found = {f"direction({self.backbone.name})": "FORWARD"} if "direction" in self.instance.space.choices else {}
-        if "warps" in self.instance.space.choices:
-            found |= {self.names.text("warps", (0,)): "PLAIN"}
-        if "spread" in self.instance.space.choices:
-            copies = (t.region for t in self.temporaries if self.objects.is_copy(t))
-            found |= {self.names.text("spread", (region,)): "NO" for region in copies}
+        """Decisions that a search takes unless they are taken by hand: those that matter only to several kernels together, and
+        where no habit wants others, warps in the order of their threads and copies along the loops of threads."""
+        choices = self.instance.space.choices
+        found = {f"direction({self.backbone.name})": "FORWARD"} if "direction" in choices else {}
+        copies = [t.region for t in self.temporaries if self.objects.is_copy(t)]
+        plain = [("warps", 0, "PLAIN"), *(("spread", region, "NO") for region in copies)]
+        for choice, thing, value in plain:
+            if choice in choices:
+                wanted = {v for way in self._habits for c, things, v in way if (c, things) == (choice, (thing,))}
+                found[self.names.text(choice, (thing,))] = "|".join((value, *sorted(wanted - {value})))
         return found
+
+    @property
+    def starts(self) -> int:
+        """The ways to begin up to the last one that decides what makes up a warp."""
+        return max((n + 1 for n, way in enumerate(self._habits) if any(choice == "warps" for choice, _, _ in way)), default=0)
 
     def choices(self, order: Sequence[str] = DEFAULT_ORDER) -> tuple[str, ...]:
         """The choices of `order` that this space has. UserError (CHOICE) for a name that is no choice."""

@@ -91,6 +91,9 @@ def lower(decided: Decided) -> Nest:
     for number, region in enumerate(backbone.regions):
         if decided.mem_space(number) == "SHARED":
             nest = windowed(nest, number, region, places.indices, places.ends, decided.shared_bytes)
+    if decided.has_async_copy:
+        for number in range(len(buffers), len(nest.buffers)):  # boxes
+            nest = pipelined(nest, number, 2, decided.shared_bytes, has_async_copy=True)
     nest, arrays = _copied_once(decided, tree, nest, places.temporaries)
     for region, array in arrays.items():
         if decided.is_spread(region):

@@ -19,7 +19,9 @@ from math import prod
 from typing import TypeAlias
 
 from warploom.core.linear import Linear, variable
+from warploom.machines import SECTOR_BYTES, WIDEST_BYTES
 from warploom.schedule.backbone import Region, Role
+from warploom.schedule.choices.lower_spread import Share, digits_of, shares_of
 from warploom.schedule.nest import (
     Affine,
     Buffer,
@@ -44,6 +46,8 @@ from warploom.schedule.nest import (
 
 _ROOM = 32 * 1024
 """Bytes that a box may take where a smaller one, copied more often, is possible."""
+_LANES = (4, 2)
+"""Elements of a vector, the most first."""
 _WRITTEN_OUT = 32
 """Copies of a thread that are written out, so that their loads are on their way together."""
 
@@ -84,8 +88,10 @@ def windowed(
     chosen: tuple[int, tuple[_Side, ...]] | None = None
     for depth in range(sum(x.kind is Kind.BLOCK for x in outside), len(outside) + 1):
         sides = _sides([indices[load.memory] for load, _ in found], {x.number for x in outside[:depth]}, sizes)
-        size = 0 if sides is None else prod(s.size for s in sides) * region.dtype.size_bytes
-        if sides is not None and taken + size <= shared_bytes:
+        if sides is None:
+            continue
+        size = _laid_out(sides, _fastest(sides, found, indices), region.dtype.size_bytes)[1] * region.dtype.size_bytes
+        if taken + size <= shared_bytes:
             chosen = depth, sides
             if size <= _ROOM:
                 break
@@ -94,7 +100,9 @@ def windowed(
     depth, sides = chosen
     innermost = outside[depth - 1] if depth else None
     fills = {load.memory.fill for load, _ in found if not set(load.memory.guards) <= ends}
-    window = _Window(nest, number, region, sides, sizes, fills, ends, _slide(nest, innermost, sides))
+    fastest = _fastest(sides, found, indices)
+    slide = _slide(nest, innermost, sides) if fastest == len(sides) - 1 else None
+    window = _Window(nest, number, region, sides, fastest, sizes, fills, ends, slide)
     return window.put_into(nest, outside[:depth], indices)
 
 
@@ -118,6 +126,40 @@ def _sides(places: Sequence[tuple[Affine, ...]], outside: set[int], sizes: Mappi
         first, last = min(low for low, _ in spans), max(high for _, high in spans)
         found.append(_Side(outer, first, last - first + 1))
     return tuple(found)
+
+
+def _fastest(
+    sides: Sequence[_Side], loads: Sequence[tuple[Load, tuple[Loop, ...]]], indices: Mapping[Memory, tuple[Affine, ...]]
+) -> int:
+    """The side along which neighbours in the box lie: the array's own where threads lie along it, or along none that is longer
+    than 1; else one along which threads lie, the last one of which each reads neighbours, so that these may be vectors."""
+    own = len(sides) - 1
+    along: set[int] = set()
+    wide: set[int] = set()
+    for load, around in loads:
+        for n, index in enumerate(indices[load.memory]):
+            if sides[n].size > 1 and any(x.kind is Kind.THREAD and index.coefficient(x.number) for x in around):
+                along.add(n)
+                if any(x.kind in (Kind.UNROLL, Kind.VECTOR) and index.coefficient(x.number) == 1 for x in around):
+                    wide.add(n)
+    return own if own in along else max(wide or along, default=own)
+
+
+def _laid_out(sides: Sequence[_Side], fastest: int, element_bytes: int) -> tuple[list[int], int]:
+    """Elements between neighbours along each side, and in all. Rows of a box that is turned are an odd number of the widest
+    vectors apart, so that threads which copy across them meet few others at a bank."""
+    size = sides[fastest].size
+    if fastest < len(sides) - 1:
+        lanes = max(1, WIDEST_BYTES // element_bytes)
+        size = (-(-size // lanes) | 1) * lanes
+    strides = [0] * len(sides)
+    strides[fastest] = 1
+    elements = size
+    for n in reversed(range(len(sides))):
+        if n != fastest:
+            strides[n] = elements
+            elements *= sides[n].size
+    return strides, elements
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +194,7 @@ class _Window:
         number: int,
         region: Region,
         sides: tuple[_Side, ...],
+        fastest: int,
         sizes: Mapping[int, int],
         fills: set[float],
         ends: Set[Guard],
@@ -164,17 +207,19 @@ class _Window:
         self.ends = ends
         self.slide = slide
         self.buffer = len(nest.buffers)
-        self.value = len(nest.values)
+        self.value, self.copies = len(nest.values), 0
+        """The first value that is copied; how many are. Each part has its own, so that copies may run ahead."""
         self.next_loop = max(sizes, default=0) + 1
-        self.strides = [prod(s.size for s in sides[n + 1 :]) for n in range(len(sides))]
+        self.fastest = fastest
+        self.strides, self.elements = _laid_out(sides, fastest, region.dtype.size_bytes)
+        self.groups = self._grouped()
 
     def put_into(self, nest: Nest, outside: Sequence[Loop], indices: Mapping[Memory, tuple[Affine, ...]]) -> Nest:
         self.indices = indices
         body = self._put(nest.body, [loop.number for loop in outside])
-        elements = prod(s.size for s in self.sides)
-        box = Buffer(f"box_{self.region.name}", self.region.dtype, elements, Role.TEMPORARY, Space.SHARED)
+        box = Buffer(f"box_{self.region.name}", self.region.dtype, self.elements, Role.TEMPORARY, Space.SHARED)
         value = Value(f"copied_{self.region.name}", self.region.dtype, ())
-        return replace(nest, body=body, buffers=(*nest.buffers, box), values=(*nest.values, value))
+        return replace(nest, body=body, buffers=(*nest.buffers, box), values=(*nest.values, *[value] * self.copies))
 
     def _put(self, nodes: tuple[Node, ...], path: Sequence[int]) -> tuple[Node, ...]:
         if not path:
@@ -197,7 +242,28 @@ class _Window:
         if not isinstance(node, Loop) or not self._reads(node):
             return node
         kind = Kind.UNROLL if node.kind is Kind.VECTOR else node.kind  # the box is not aligned as the array is
-        return replace(node, kind=kind, body=tuple(self._changed(x) for x in node.body))
+        changed = replace(node, kind=kind, body=tuple(self._changed(x) for x in node.body))
+        return self._in_vectors(changed) if kind is Kind.UNROLL else changed
+
+    def _in_vectors(self, outer: Loop) -> Loop:
+        """Unrolled loops of one load, of which one becomes a vector of neighbours in the box where they are aligned there."""
+        chain: list[Loop] = []
+        node: Node = outer
+        while isinstance(node, Loop) and node.kind is Kind.UNROLL and len(node.body) == 1:
+            chain.append(node)
+            node = node.body[0]
+        if not isinstance(node, Load):
+            return outer
+        memory, widest = node.memory, WIDEST_BYTES // self.region.dtype.size_bytes
+        for loop in chain:
+            lanes = next((n for n in _LANES if n <= widest and loop.size % n == 0), 1)
+            is_next = memory.lanes_apart(loop.number) == 1 and memory.divisor_beside(loop.number) % lanes == 0
+            if is_next and lanes > 1 and not memory.guards:
+                inside: Loop = replace(loop, kind=Kind.VECTOR, body=(node,))
+                for other in reversed([x for x in chain if x is not loop]):
+                    inside = replace(other, body=(inside,))
+                return inside
+        return outer
 
     def _inside(self, memory: Memory) -> Memory:
         offset: Affine = Linear()
@@ -213,7 +279,7 @@ class _Window:
     def _copy(self) -> Node:
         """The copy in each round of the loops outside."""
         starts = [side.start for side in self.sides]
-        every = [_Span(0, side.size) for side in self.sides]
+        every = [_Span(0, prod(self.sides[n].size for n in group)) for group in self.groups]
         if self.slide is None:
             return self._together(lambda own: self._nodes(own, every, starts))
         side, step = self.slide.side, self.slide.step
@@ -230,12 +296,44 @@ class _Window:
         spans[slide.side] = _Span(slide.step, self.sides[slide.side].size - slide.step)
         return self._together(lambda own: self._nodes(own, spans, starts))
 
+    def _grouped(self) -> list[tuple[int, ...]]:
+        """Sides that are copied as one: those which lie in the box as in the array, whole, and inside of it."""
+        found: list[tuple[int, ...]] = [(0,)] if self.sides else []
+        for n in range(1, len(self.sides)):
+            outer, inner, shape = self.sides[n - 1], self.sides[n], self.region.shape
+            low, high = interval(outer.start, self.sizes)
+            is_whole = inner.start == Linear() and inner.size == shape[n]
+            is_inside = low >= 0 and high + outer.size <= shape[n - 1]
+            is_row = self.strides[n - 1] == self.strides[n] * inner.size
+            if self.slide is None and is_whole and is_inside and is_row:
+                found[-1] = (*found[-1], n)
+            else:
+                found.append((n,))
+        return found
+
     def _together(self, nodes_of: Callable[[Sequence[_Own]], tuple[Node, ...]]) -> Node:
+        """By the loops of threads as they are, or by their numbers, where that takes fewer turns."""
+        along, own = self._along_dimensions()
+        if self.slide is None:
+            numbered, apart = self._along_numbers()
+            if self._turns(apart) < self._turns(own):
+                along, own = numbered, apart
+        nodes = nodes_of(own)
+        for loop in reversed(along):
+            nodes = (replace(loop, body=nodes),)
+        return nodes[0] if len(nodes) == 1 else Loop(self._number(), "copy", Kind.UNROLL, 1, nodes)
+
+    def _turns(self, own: Sequence[_Own]) -> int:
+        """Copies of a thread."""
+        sizes = [prod(self.sides[n].size for n in group) for group in self.groups]
+        return prod(-(-size // step) for size, (_, step) in zip(sizes, own, strict=True))
+
+    def _along_dimensions(self) -> tuple[list[Loop], list[_Own]]:
         """Threads lie along the last index, those of further dimensions along those before it; what their number does not divide
         is copied by some of them."""
         threads: list[Loop] = []
-        shares: list[list[Loop]] = [[] for _ in self.sides]
-        side = len(self.sides) - 1
+        shares: list[list[Loop]] = [[] for _ in self.groups]
+        side = len(self.groups) - 1
         for hardware, size in enumerate(hardware_sizes(self.nest, Kind.THREAD)):
             if size > 1:
                 loop = self._loop(f"copy_{'xyz'[hardware] if hardware < 3 else hardware}", Kind.THREAD, size, hardware)
@@ -250,10 +348,31 @@ class _Window:
                 thread = thread.plus(variable(loop.number), step)
                 step *= loop.size
             own.append((thread, step))
-        nodes = nodes_of(own)
-        for loop in reversed(threads):
-            nodes = (replace(loop, body=nodes),)
-        return nodes[0] if len(nodes) == 1 else Loop(self._number(), "copy", Kind.UNROLL, 1, nodes)
+        return threads, own
+
+    def _along_numbers(self) -> tuple[list[Loop], list[_Own]]:
+        """Threads lie along the last index, then along those before it, as many as there are places; of a box that is turned as
+        many along the last one as share a sector, then along what lies in line in the box, so that both are read well."""
+        order = list(reversed(range(len(self.groups))))
+        sizes = [prod(self.sides[n].size for n in group) for group in self.groups]
+        count = prod(hardware_sizes(self.nest, Kind.THREAD))
+        shares: list[Share] = []
+        if self.fastest < len(self.sides) - 1:
+            across = next(n for n, group in enumerate(self.groups) if self.fastest in group)
+            order = [order[0], across, *(n for n in order[1:] if n != across)]
+            first = min(sizes[order[0]], count, SECTOR_BYTES // self.region.dtype.size_bytes)
+            shares.append(Share(first, -(-sizes[order[0]] // first)))
+        rest = count // prod(share.threads for share in shares)
+        shares += shares_of([sizes[n] for n in order[len(shares) :]], rest)
+        names = [f"copy{n}_thread" for n in order]
+        own: list[_Own] = [(Linear(), 1)] * len(order)
+        threads: list[Loop] = []
+        for n, loop in zip(order, digits_of(shares, count, iter(self._number, None), names), strict=True):
+            if loop is not None:
+                threads.append(loop)
+                self.sizes[loop.number] = loop.size
+                own[n] = (variable(loop.number), loop.size)
+        return threads[::-1], own
 
     def _nodes(self, own: Sequence[_Own], spans: Sequence[_Span], starts: Sequence[Affine] | None) -> tuple[Node, ...]:
         """Copies of these places; `starts`: the array's indices at the box's first place, None: from what slides to the front."""
@@ -269,18 +388,22 @@ class _Window:
             if part.rest:
                 guards.append(Guard(thread, part.rest))
             place = thread.shifted(part.first)
-            if part.rounds > 1:
-                kind = Kind.UNROLL if turns <= _WRITTEN_OUT else Kind.LOOP
-                turns //= part.rounds
-                loop = self._loop(f"copy{n}", kind, part.rounds)
-                rounds.append(loop)
-                place = place.plus(variable(loop.number), step)
+            inner = turns // part.rounds
+            together = _divisor(part.rounds, _WRITTEN_OUT // inner)
+            if part.rounds > together:
+                rounds.append(self._loop(f"copy{n}_loop", Kind.LOOP, part.rounds // together))
+                place = place.plus(variable(rounds[-1].number), step * together)
+            if together > 1:
+                rounds.append(self._loop(f"copy{n}", Kind.UNROLL, together))
+                place = place.plus(variable(rounds[-1].number), step)
+            turns = inner
             places.append(place)
         target: Affine = Linear()
-        for place, stride in zip(places, self.strides, strict=True):
-            target = target.plus(place, stride)
+        for place, group in zip(places, self.groups, strict=True):
+            target = target.plus(place, self.strides[group[-1]])
         source = self._kept(target, guards) if starts is None else self._read(places, starts, parts, guards)
-        value = Ref(self.value, ())
+        value = Ref(self.value + self.copies, ())
+        self.copies += 1
         node: tuple[Node, ...] = (Load(value, source), Store(Memory(self.buffer, target, tuple(guards)), value))
         for loop in reversed(rounds):
             node = (replace(loop, body=node),)
@@ -295,15 +418,18 @@ class _Window:
     def _read(
         self, places: Sequence[Affine], starts: Sequence[Affine], parts: Sequence[_Part], guards: Sequence[Guard]
     ) -> Memory:
-        offset: Affine = Linear()
         edges: list[Guard] = []
         region = self.region
-        for place, start, part, size, stride in zip(places, starts, parts, region.shape, region.strides, strict=True):
-            index = start.plus(place)
-            offset = offset.plus(index, stride)
-            low, high = interval(start, self.sizes)
-            if low + part.span.first < 0 or high + part.span.end > size:
-                edges.append(Guard(index, size))
+        offset: Affine = Linear()
+        for start, stride in zip(starts, region.strides, strict=True):
+            offset = offset.plus(start, stride)
+        for place, part, group in zip(places, parts, self.groups, strict=True):
+            offset = offset.plus(place, region.strides[group[-1]])
+            if len(group) == 1:
+                (n,) = group
+                low, high = interval(starts[n], self.sizes)
+                if low + part.span.first < 0 or high + part.span.end > region.shape[n]:
+                    edges.append(Guard(starts[n].plus(place), region.shape[n]))
         return Memory(self.number, offset, (*edges, *guards), self.fill or 0.0, Cache.ALL)
 
     def _loop(self, name: str, kind: Kind, size: int, hardware: int | None = None) -> Loop:
@@ -340,6 +466,11 @@ class _Part:
     first: int
     rounds: int
     rest: int = 0
+
+
+def _divisor(number: int, most: int) -> int:
+    """The largest one up to `most`; at least 1."""
+    return max((n for n in range(1, min(number, most) + 1) if number % n == 0), default=1)
 
 
 def _parts(span: _Span, threads: int) -> list[_Part]:

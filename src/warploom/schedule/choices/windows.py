@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from itertools import combinations
+from math import gcd
 
 from warploom.schedule.backbone import Access, AxisSum, Backbone, Operator, Role, run_time_sizes
 
@@ -32,6 +34,14 @@ def neighbours(backbone: Backbone, regions: Collection[int]) -> set[int]:
             if len({x.constant for x in indices}) > 1 or _is_shared(backbone, indices[0]):
                 found.update(axis for axis, _ in indices[0].terms)
     return found
+
+
+def stored_axes(backbone: Backbone) -> list[int]:
+    """Axes of the first array that is stored, the fastest first."""
+    access = next(i.access for i in backbone.instructions if i.operator is Operator.STORE)
+    assert access is not None
+    strides = backbone.regions[access.region].strides
+    return [a for _, a in sorted((s, a) for i, s in zip(access.indices, strides, strict=True) for a, _ in i.terms)]
 
 
 def sliding_with(backbone: Backbone, regions: Collection[int], axes: Collection[int]) -> set[int]:
@@ -68,8 +78,16 @@ def _is_windowed(backbone: Backbone, accesses: Sequence[Access], parts: Collecti
     """parts: axes that are one index together, tile by tile."""
     if not accesses or any([x.terms for x in a.indices] != [x.terms for x in accesses[0].indices] for a in accesses):
         return False
-    return len(accesses) > 1 or any(
+    return any(_meet(one, other) for one, other in combinations(accesses, 2)) or any(
         _is_shared(backbone, index) and not {a for a, _ in index.terms} <= set(parts) for index in accesses[0].indices
+    )
+
+
+def _meet(one: Access, other: Access) -> bool:
+    """Whether some result reads by one access what another reads by the other: not, say, at all even and at all odd places."""
+    return all(
+        (y.constant - x.constant) % gcd(*(step for _, step in x.terms)) == 0 if x.terms else x.constant == y.constant
+        for x, y in zip(one.indices, other.indices, strict=True)
     )
 
 

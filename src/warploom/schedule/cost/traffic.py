@@ -60,7 +60,8 @@ def traffic_of(nest: Nest, threads: Threads, near_bytes: float, far_bytes: float
     whole: dict[int, float] = {}
     asked = different = 0.0
     for (number, is_store), every in _accesses(nest, threads).items():
-        touched_each = [distinct(a.offset, a.around, a.element_bytes, a.constants) for a in every]
+        whole_bytes = _bytes_of(nest, number)
+        touched_each = [min(whole_bytes, distinct(a.offset, a.around, a.element_bytes, a.constants)) for a in every]
         if not is_store:
             asked += sum(a.asked for a in every) * count
             different += max(touched_each)
@@ -76,12 +77,18 @@ def traffic_of(nest: Nest, threads: Threads, near_bytes: float, far_bytes: float
                 continue
             inner = [x for x in alike.around if x.kind is not Kind.BLOCK]
             together = _first(blocks, at_once)
-            wave = distinct(alike.offset, (*together, *inner), alike.element_bytes, alike.constants)
+            wave = min(whole_bytes, distinct(alike.offset, (*together, *inner), alike.element_bytes, alike.constants))
             waves = count / math.prod(x.size for x in together)
             again = wave * waves if touched > far_bytes * KEPT else touched
             needed = max(touched, min(again, moved * count))
             whole[number] = max(whole.get(number, 0.0), needed)
     return Traffic(read, written, sum(whole.values()), is_near, asked, different)
+
+
+def _bytes_of(nest: Nest, number: int) -> float:
+    """Bytes of the sectors of an array."""
+    buffer = nest.buffers[number]
+    return float(_sectors(buffer.elements, buffer.dtype.size_bytes) * SECTOR_BYTES)
 
 
 def _accesses(nest: Nest, threads: Threads) -> dict[tuple[int, bool], list[_Alike]]:
@@ -156,16 +163,27 @@ def distinct(offset: Affine, around: Iterable[Loop], element_bytes: int, constan
     if len(every) < 2:
         return float(alone * SECTOR_BYTES)
     spans = [[0, 0] for _ in rows]
-    first, last = 0, 0
+    starts = {0}
     for constant in every:
         rest = constant - every[0]
         for span, (stride, _) in reversed(list(zip(spans, rows, strict=True))):
             steps = (2 * rest + stride) // (2 * stride)  # the nearest row
             span[0], span[1] = min(span[0], steps), max(span[1], steps)
             rest -= steps * stride
-        first, last = min(first, rest), max(last, rest)
+        starts.add(rest)
     together = math.prod(size + high - low for (_, size), (low, high) in zip(rows, spans, strict=True))
-    return float(min(alone * len(every), together * _sectors(run + last - first, element_bytes)) * SECTOR_BYTES)
+    return float(min(alone * len(every), together * _sectors_of_runs(sorted(starts), run, element_bytes)) * SECTOR_BYTES)
+
+
+def _sectors_of_runs(starts: list[int], run: int, element_bytes: int) -> int:
+    """Sectors of runs of one length; those that meet or are less than a sector apart are taken together."""
+    found, first, end = 0, starts[0], starts[0] + run
+    for start in starts[1:]:
+        if (start - end) * element_bytes >= SECTOR_BYTES:
+            found += _sectors(end - first, element_bytes)
+            first = start
+        end = start + run
+    return found + _sectors(end - first, element_bytes)
 
 
 def _sectors(run: int, element_bytes: int) -> int:

@@ -191,8 +191,9 @@ def _access(
     lanes, repeats = 1, 1
     if vector is not None:
         stride = dict(memory.offset.terms).get(vector.number, 0)
-        if stride == 1 and size * vector.size <= WIDEST_BYTES:
-            lanes = vector.size if is_copy or not _is_narrow(buffer.dtype) else min(vector.size, 2)
+        widest = WIDEST_BYTES // size
+        if stride == 1 and (vector.size <= widest or vector.size % widest == 0):
+            lanes = min(vector.size, widest if is_copy or not _is_narrow(buffer.dtype) else 2)
             repeats = vector.size // lanes
         elif stride != 0:
             repeats = vector.size

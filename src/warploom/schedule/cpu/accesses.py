@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from warploom.ctext import Text, added, binary, c_literal, call, conditional, decimal, element, every, total
 from warploom.ir.swizzle import Rot, Xor
 from warploom.schedule.backbone import Role
 from warploom.schedule.cpu.affine import Indices
+from warploom.schedule.cpu.close import Close, is_close
 from warploom.schedule.cpu.helpers import Helpers
 from warploom.schedule.cpu.scope import Scope
 from warploom.schedule.nest import Buffer, Cache, Guard, Memory, Space, Swizzle
@@ -37,12 +38,21 @@ class Accesses:
         stride = scope.indices.place(memory.offset).stride(scope.lane_loop.number)
         parts = scope.lane_parts(memory.guards)
         is_apart = buffer.spread > 1 and not (stride == 1 and parts is not None and parts.is_whole)
-        if memory.swizzle is not None or parts is None or (stride != 1 and not parts.is_whole) or is_apart:
+        close = self.close(memory, stride) if is_close(dtype, lanes, stride) and not is_apart else None
+        is_put_together = close is None and stride != 1 and parts is not None and not parts.is_whole
+        if memory.swizzle is not None or parts is None or is_put_together or is_apart:
             each = [self.load_lane(memory, n) for n in range(lanes)]
             return vector_of(self.helpers.vector(dtype, lanes), each)
         place = self.address(memory, scope.indices)
         if buffer.spread > 1:
             text = call(self.helpers.spread(dtype, lanes), pointer_text(name, place), decimal(buffer.spread))
+        elif close is not None:
+            group = replace(memory, offset=memory.offset.shifted(-(close.place or 0)))
+            start = pointer_text(name, self.address(group, scope.indices))
+            if parts.is_whole:
+                text = call(self.helpers.load_close(dtype, close), start)
+            else:
+                text = call(self.helpers.load_close_part(dtype, close), start, parts.first, parts.end, fill)
         elif stride == 0:
             text = call(self.helpers.splat(dtype, lanes), element(Text(name), place))
         elif stride != 1:
@@ -52,6 +62,15 @@ class Accesses:
         else:
             text = call(self.helpers.load_part(dtype, lanes), pointer_text(name, place), parts.first, parts.end, fill)
         return _chosen(parts.tests, text, call(self.helpers.splat(dtype, lanes), fill)) if parts.tests else text
+
+    def close(self, memory: Memory, stride: int) -> Close:
+        """The vector of a load whose elements are so far apart: groups are known where all that moves it does so by whole ones,
+        and the array consists of whole ones."""
+        place, buffer = self.scope.indices.place(memory.offset), self.buffers[memory.buffer]
+        is_open = bool(buffer.open_sizes or buffer.trips)
+        steps = (step for _, step in (*place.terms, *place.inner))
+        is_grouped = not is_open and buffer.elements % stride == 0 and all(step % stride == 0 for step in steps)
+        return Close(self.scope.lanes, stride, place.constant % stride if is_grouped else None)
 
     def load_lane(self, memory: Memory, lane: int) -> Text:
         indices = self.scope.at_lane(lane)

@@ -23,6 +23,7 @@ from warploom.core import (
 from warploom.ctext import PRIMARY, FloatType, Text, binary, c_literal, call, cast_to, division_steps
 from warploom.ctext import c_type as type_name
 from warploom.schedule.backbone import ROWS, Operator
+from warploom.schedule.cpu.close import Close
 from warploom.schedule.cpu.columns import MIXED_TEXT, turned_text
 from warploom.schedule.cpu.dots import SVE_LANES, dot_text
 from warploom.schedule.cpu.functions import OF_VECTORS_F32, PARTS_F32
@@ -197,6 +198,21 @@ class Helpers:
         v = self.vector(dtype, lanes)
         items = ", ".join("from[0]" if n == 0 else "from[stride]" if n == 1 else f"from[{n} * stride]" for n in range(lanes))
         return self._add(f"gather_{v}", v, f"const {c_type(dtype)} *from, Index stride", f"return ({v}){{{items}}};")
+
+    def load_close(self, dtype: DType, close: Close) -> str:
+        """A vector of every few elements."""
+        v, mask = self.vector(dtype, close.lanes), self.mask(dtype, close.lanes)
+        self._mixes = True
+        body = close.text(v, mask, self.load(dtype, close.lanes))
+        return self._add(f"load_{v}_{close.name}", v, f"const {c_type(dtype)} *from", body)
+
+    def load_close_part(self, dtype: DType, close: Close) -> str:
+        """The same in lanes first <= n < last; `fill` in the others."""
+        v, mask, scalar = self.vector(dtype, close.lanes), self.mask(dtype, close.lanes), c_type(dtype)
+        self._mixes = True
+        body = close.part_text(v, mask, self.load_part(dtype, close.lanes))
+        parameters = f"const {scalar} *from, Index first, Index last, {scalar} fill"
+        return self._add(f"load_part_{v}_{close.name}", v, parameters, body)
 
     def load_part(self, dtype: DType, lanes: int) -> str:
         """Lanes first <= n < last; `fill` in the others."""

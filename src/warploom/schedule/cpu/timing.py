@@ -21,7 +21,8 @@ _CONFIRMATIONS = 3
 _TURN_S = 2e-3
 """Samples of short kernels are taken in turns of that length."""
 _MOST_IN_TURN = 20
-_COLD_MS, _COLD_RUNS = 5.0, 3
+_COLD_MS = 5.0
+COLD_RUNS = 3
 """The first run of a kernel that takes less is repeated so often where it would be taken as slow."""
 _LEAST_MS = 1e-9
 """Times above 0 have logarithms."""
@@ -79,7 +80,7 @@ def time_call(call: Runnable, threads: int = 1, effort: Effort = DEFAULT_EFFORT,
     warm_s, warm_busy_s = call.run_timed(threads)[0]
     limit_ms = best_ms * effort.slow if best_ms else float("inf")
     if 4 * limit_ms < warm_s * 1e3 < _COLD_MS:
-        warm_s, warm_busy_s = map(min, zip(*(call.run_timed(threads)[0] for _ in range(_COLD_RUNS)), strict=True))
+        warm_s, warm_busy_s = map(min, zip(*(call.run_timed(threads)[0] for _ in range(COLD_RUNS)), strict=True))
     if min(warm_s, warm_busy_s) * 1e3 > 4 * limit_ms:
         return Timing(warm_s * 1e3, warm_s * 1e3, warm_busy_s * 1e3, 1, 1, is_early=True)
     repeats, turn = _plan(call, threads, warm_busy_s, effort)

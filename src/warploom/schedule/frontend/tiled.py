@@ -6,7 +6,7 @@ import operator as operators
 from collections.abc import Sequence
 
 from warploom.core import Diagnostic, UserError
-from warploom.machines import MatrixInstruction
+from warploom.machines import MOST_APART, MatrixInstruction
 from warploom.schedule.backbone import Access, Axis, AxisUse, Instruction, Operator, Region, Tiles, matrix_factors
 
 
@@ -28,25 +28,34 @@ def _tiled(axis: Axis, use: AxisUse, tiles: Tiles) -> Axis:
 
 
 def _use(kernel: str, number: int, axis: Axis, regions: Sequence[Region], instructions: Sequence[Instruction]) -> AxisUse:
-    is_stored = is_reduced = is_shared = is_stored_in_line = False
+    is_reduced = is_shared = False
     matrix: MatrixInstruction | None = None
-    steps: set[int] = set()
+    loaded: set[int] = set()
+    stored: set[int] = set()
     for instruction in instructions:
         carry = instruction.carry
         is_reduced |= carry is not None and number in carry.reduced
         is_shared |= instruction.operator is Operator.LOAD and number not in instruction.axes
         if instruction.access and number in instruction.axes:
-            is_stored |= instruction.operator is Operator.STORE
-            step = _step(instruction.access, number, regions)
-            is_stored_in_line |= instruction.operator is Operator.STORE and step == 1
-            steps.add(step)
+            steps = stored if instruction.operator is Operator.STORE else loaded
+            steps.add(_step(instruction.access, number, regions))
         found = matrix_factors(instructions, instruction) if number in instruction.axes else None
         if found is not None:
             is_summed = carry is not None and number in carry.reduced
             if is_summed or not all(number in instructions[f].axes for f in found[1]):
                 matrix = found[0]
     return AxisUse(
-        kernel, axis.name, axis.size, is_reduced, is_stored, 1 in steps, steps == {1}, is_shared, matrix, is_stored_in_line
+        kernel,
+        axis.name,
+        axis.size,
+        is_reduced,
+        bool(stored),
+        1 in loaded | stored,
+        loaded | stored == {1},
+        is_shared,
+        matrix,
+        1 in stored,
+        stored == {1} and all(0 < step <= MOST_APART for step in loaded),
     )
 
 

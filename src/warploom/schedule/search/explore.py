@@ -249,6 +249,7 @@ class _Search(Generic[C]):
             decide=self._model.decide,
             begin=self._model.begin,
             ways=self._model.ways,
+            starts=self._model.starts,
             effort_s=None if self._evaluator is None else self._effort_s,
             is_amount=self._model.is_amount,
             is_open=self._model.is_open,

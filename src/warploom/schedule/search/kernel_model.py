@@ -169,11 +169,9 @@ class KernelModel(Generic[C]):
         for name, value in decisions.items():
             step = self._set(step, name, value)
         if isinstance(self.space, KernelSpace):
-            plain = {
-                name: value for name, value in self.space.usual.items() if name.startswith("warps(") and name not in decisions
-            }
-            for name, value in plain.items():
-                step = self._set(step, name, value)
+            plain = (name for name in self.space.usual if name.startswith("warps(") and name not in decisions)
+            for name in plain:
+                step = self._set(step, name, "PLAIN")
         return step
 
     def open_names(self, step: Step[C]) -> list[str]:
@@ -257,6 +255,13 @@ class KernelModel(Generic[C]):
         """On CPUs, the number of ways in which `begin` begins before it leaves anything out; elsewhere 0."""
         space = self.space
         return space.ways if isinstance(space, KernelSpace) and not space.target.has_threads else 0
+
+    @property
+    def starts(self) -> int:
+        """The number of ways that a search begins with, whatever its budget: those of kernels with several ways to make up warps,
+        since few nodes lead from one to another."""
+        space = self.space
+        return space.starts if isinstance(space, KernelSpace) else 0
 
     def is_amount(self, choice: int) -> bool:
         return self._variables[choice][0] == "size"

@@ -16,7 +16,7 @@ from warploom.core import to_numpy
 from warploom.gpu import BlockTime, block_time, counted_work, grid_of
 from warploom.ir import Counts, Event, Kernel, Param, SizeVar, run, shared_bytes, tabulate
 from warploom.machines import WARP_LANES, Architecture, Unit, resident_warps, usual
-from warploom.schedule.sketches.relaxed import relaxed
+from warploom.schedule.sketches.relaxed import Relaxed
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +48,10 @@ def compulsory(kernel: Kernel, sizes: Mapping[str, int], on: Architecture) -> Mo
     return Modelled({"memory": used / (on.bounds.memory_gb_s * 1e6)})
 
 
-def unfilled(kernel: Kernel, sizes: Mapping[str, int], on: Architecture) -> Modelled:
-    """A bound on every completion of `kernel`: what it does where no hole is asked, and each hole's part as cheap as can be."""
+def unfilled(kernel: Kernel, least: Relaxed | None, sizes: Mapping[str, int], on: Architecture) -> Modelled:
+    """A bound on every completion of `kernel`: what it does where no hole is asked, and each hole's part as cheap as can be,
+    which is `least`, if that is known."""
     terms = dict(compulsory(kernel, sizes, on).terms)
-    least = relaxed(kernel)
     if least is not None:
         counted = _counted(least.kernel, sizes)
         time = block_time(counted.events, on, knows_places=not least.moves_places)

@@ -31,7 +31,7 @@ from warploom.gpu import (
 from warploom.ir import IndexExpr, Kernel, SizeVar, fill, tabulate
 from warploom.machines import Architecture
 from warploom.schedule.sketches.cost import Modelled, compulsory, modelled, unfilled
-from warploom.schedule.sketches.relaxed import relaxed
+from warploom.schedule.sketches.relaxed import Relaxed, relaxed
 from warploom.schedule.sketches.tunable import Setting, TunableSketch, Tuning
 from warploom.sketch import Sketch
 from warploom.solve import BUDGET_SPENT, PATIENCE, Alternative, Cost, StopSearchError
@@ -105,10 +105,15 @@ class _Built:
 
     setting: Setting
     sketch: Sketch
-    matters: frozenset[str]
-    """Holes that the bound depends on."""
+    least: Relaxed | None
+    """The part that every completion does, if it is known."""
     bounds: dict[tuple[tuple[str, str], ...], Modelled] = field(default_factory=dict[tuple[tuple[str, str], ...], Modelled])
-    """By the decisions on those holes."""
+    """By the decisions on the holes that the bound depends on."""
+
+    @property
+    def matters(self) -> frozenset[str]:
+        """Holes that the bound depends on."""
+        return frozenset(h.name for h in self.sketch.kernel.holes) if self.least is None else self.least.matters
 
 
 class FamilyModel:
@@ -225,6 +230,19 @@ class FamilyModel:
             self._best, self._idle = cost_found, 0
         return cost_found, tuned
 
+    def unjudged(self, reason: str) -> tuple[Cost, Tuned] | None:
+        """The kernel during whose proof the search was interrupted: unchecked for this reason, modelled, not compiled."""
+        for number, filling in self._fillings.items():
+            found = filling.unjudged(reason)
+            if found is None or found[1].kernel is None:
+                continue
+            filled_cost, report = found
+            built = self._built[number]
+            source = cuda_source(built.sketch.kernel, report.completions[0].holes)
+            cost, bound = modelled(found[1].kernel, self.sizes, self.device, 0), self._unfilled(built, {})
+            return (*self._cost(number, cost), *filled_cost), Tuned(built.setting, report, source, cost, bound)
+        return None
+
     @property
     def given_up(self) -> list[tuple[Setting, str]]:
         """Settings of which completions may have been missed, and why."""
@@ -277,9 +295,7 @@ class FamilyModel:
             setting = dict(zip(self.family.parameters, values, strict=True))
             try:
                 sketch = self.family.build(**setting)
-                least = relaxed(sketch.kernel)
-                holes = frozenset(h.name for h in sketch.kernel.holes)
-                built = _Built(setting, sketch, holes if least is None else least.matters)
+                built = _Built(setting, sketch, relaxed(sketch.kernel))
                 self._unfilled(built, {})
                 found.append(built)
             except UserError as error:
@@ -422,7 +438,8 @@ class FamilyModel:
     def _bound_of(self, built: _Built, decided: Mapping[str, IndexExpr]) -> Modelled:
         key = tuple(sorted((name, repr(expr)) for name, expr in decided.items()))
         if key not in built.bounds:
-            built.bounds[key] = unfilled(fill(built.sketch.kernel, decided), self.sizes, self.device)
+            kernel = fill(built.sketch.kernel, decided)
+            built.bounds[key] = unfilled(kernel, relaxed(kernel) if decided else built.least, self.sizes, self.device)
         return built.bounds[key]
 
 

@@ -6,8 +6,7 @@ bound, that depend on a hole are left out. All else is counted as it stands.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from warploom.ir import (
@@ -29,7 +28,9 @@ from warploom.ir import (
     ValueConst,
     ValueSelect,
     copy_source,
+    field_names,
     fill,
+    parts,
 )
 
 
@@ -67,7 +68,7 @@ class _Relaxing:
     """Index variable -> holes that its value depends on."""
 
     def __post_init__(self) -> None:
-        self._registers = {n.name for n in _nodes(self.kernel.body) if isinstance(n, Declare) and n.space == "register"}
+        self._registers = {n.name for n in parts(self.kernel.body) if isinstance(n, Declare) and n.space == "register"}
         changed = True
         while changed:  # a variable may be set again in a loop, from variables that are set behind it
             before = dict(self._behind)
@@ -93,7 +94,7 @@ class _Relaxing:
     def _holes(self, part: object) -> frozenset[str]:
         """Holes that a piece of an index depends on."""
         found: set[str] = set()
-        for node in _nodes(part):
+        for node in parts(part):
             if isinstance(node, HoleUse):
                 found.add(node.hole)
             elif isinstance(node, IndexVar):
@@ -134,8 +135,11 @@ class _Relaxing:
     def _value(self, node: Any) -> Any:
         """The node with the data that it reads as cheap as it may be."""
         if isinstance(node, tuple):
-            return tuple(self._value(item) for item in cast("tuple[Any, ...]", node))
-        if not is_dataclass(node) or isinstance(node, (type, IndexExpr)):
+            items = cast("tuple[Any, ...]", node)
+            new = tuple(self._value(item) for item in items)
+            return items if all(a is b for a, b in zip(items, new, strict=True)) else new
+        names = None if isinstance(node, IndexExpr) else field_names(cast("type[Any]", type(node)))
+        if names is None:
             return node
         if isinstance(node, ValueSelect) and self._depends(node.cond):
             kept = next((v for v in (node.other, node.then) if isinstance(v, ValueConst)), None)
@@ -144,8 +148,13 @@ class _Relaxing:
             return kept
         if isinstance(node, Read) and node.array not in self._registers and self._depends(node.index):
             return replace(node, index=self._first(node.array, node.index))
-        changed = {f.name: self._value(getattr(node, f.name)) for f in fields(node)}
-        return replace(cast("Any", node), **changed)
+        changed: dict[str, Any] = {}
+        for name in names:
+            old = getattr(node, name)
+            new = self._value(old)
+            if new is not old:
+                changed[name] = new
+        return replace(node, **changed) if changed else node
 
     def _first(self, array: str, index: tuple[IndexExpr, ...]) -> tuple[IndexExpr, ...]:
         self.moves_places |= any(p.name == array for p in self.kernel.params)
@@ -170,14 +179,3 @@ def _names_of(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
             case _:
                 pass
     return tuple(found)
-
-
-def _nodes(part: object) -> Iterator[object]:
-    """Every node of a piece of kernel IR."""
-    if isinstance(part, tuple):
-        for item in cast("tuple[object, ...]", part):
-            yield from _nodes(item)
-    elif is_dataclass(part) and not isinstance(part, type):
-        yield part
-        for each in fields(part):
-            yield from _nodes(getattr(part, each.name))

@@ -59,6 +59,8 @@ class Hints(Generic[S, A]):
     none."""
     ways: int = 0
     """So many of the first `begin`s are different ways that leave nothing out, whatever the chance; 0: not known."""
+    starts: int = 0
+    """So many of the first `begin`s are tried before anything else, also beyond the share of a budget for first dives."""
     effort_s: Callable[[A, float], float] | None = None
     """A guess at the CPU seconds of measuring an answer, a rough one where it surely is below the number given; missing: they do
     not count."""

@@ -108,6 +108,7 @@ class _Refine(Generic[S, A]):
             self._dive_all_ways(root)
         self._begin(_FIRST_SHARE * (self._incumbent.wall_budget_s or 0.0), FIRST_NODES)
         if self._incumbent.hints.drafts is None:
+            self._try_starts(root)
             self._draft(root, [False] * (_BESIDE_WAYS if self._is_alike else self._options.first_dives))
         else:
             for values in self._incumbent.hints.drafts(self._options.first_dives, self._options.seed):
@@ -148,6 +149,14 @@ class _Refine(Generic[S, A]):
             return False
         return self._until_tried is None or self._incumbent.statistics.tried < self._until_tried
 
+    def _try_starts(self, root: Child[S]) -> None:
+        """Dives from the first ways to begin, as long as they take no more than their share of the budget."""
+        until, until_tried = self._until, self._until_tried
+        self._begin(_STARTS_SHARE * (self._incumbent.wall_budget_s or 0.0), _STARTS_SHARE)
+        while self._dives < self._incumbent.hints.starts and self._has_time():
+            self._dive(root)
+        self._until, self._until_tried = until, until_tried
+
     def _draft(self, root: Child[S], plan: Sequence[bool]) -> None:
         """Neighbours of a measured candidate for each True in the plan, a dive from the root for each False, as long as there
         is time."""
@@ -187,7 +196,7 @@ class _Refine(Generic[S, A]):
         temperature = temperatures[self._dives % len(temperatures)]
         begin = self._incumbent.hints.begin
         start = root
-        if begin is not None and self._dives % _FROM_ROOT != _FROM_ROOT - 1:
+        if begin is not None and (self._dives < self._incumbent.hints.starts or self._dives % _FROM_ROOT != _FROM_ROOT - 1):
             start = self._incumbent.jump(root, begin(root.candidate, self._random)) or root
         found = Dive(self._incumbent, start, self._random, temperature, self._guess).following()
         self._dives += 1
@@ -332,6 +341,8 @@ _PRIOR = 4
 """Candidates without error that each decision is credited with."""
 _FIRST_SHARE = 0.12
 """Share of a budget of wall seconds for the first candidates."""
+_STARTS_SHARE = 0.5
+"""Share of a budget for dives from the first ways to begin, at most."""
 _ROUND_SHARE = 0.005
 """Share of a budget of nodes for the candidates of each further round."""
 _WHOLE_TEMPERATURES = (0.0, 0.1, 0.3, 0.02)

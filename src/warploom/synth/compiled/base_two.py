@@ -42,5 +42,5 @@ class AsCompiled:
                 x = done[t.args[0]]
                 done[t] = apply("ex2", apply("*", x, LOG2_E)) if t.op == "exp" else apply("*", apply("lg2", x), _LN_2)
             else:
-                done[t] = t.rebuilt([done[a] for a in t.args]) if t.args and any(done[a] is not a for a in t.args) else t
+                done[t] = t.with_args([done[a] for a in t.args])
         return done[root]

@@ -17,10 +17,10 @@ from typing import TypeAlias
 
 from warploom.synth.compiled.base_two import LOG2_E
 from warploom.synth.compiled.renaming import SUM
-from warploom.synth.compiled.rescaled import POWERS, Rescaled
+from warploom.synth.compiled.rescaled import POWERS, Rescaled, with_roundings
 from warploom.synth.compiled.sealing import Sealed
 from warploom.synth.compiled.threads import Launch
-from warploom.terms import Algebra, FormTooLargeError, Term, WrittenOut, algebra_for, apply, iterate_post, parts_of
+from warploom.terms import Algebra, FormTooLargeError, Term, WrittenOut, algebra_for, apply, iterate_post, parts_of, serial
 
 _LONG = 1 << 14
 
@@ -62,6 +62,8 @@ class Carried:
         self._written = WrittenOut()
         self._is_free: dict[Term, bool] = {}
         self._changes: dict[Term, Change] = {}
+        self._tops: dict[Term, frozenset[Term]] = {}
+        """By term: the maxima handed on that are in it."""
 
     def changes(self) -> dict[Term, Change] | None:
         """By symbol; None where a step does something else to one of them."""
@@ -120,16 +122,28 @@ class Carried:
         algebra = algebra_for(kind)
         laws, sealed = self._laws_of(algebra), self._sealed.setdefault(algebra, Sealed(algebra, {}, self._data.kinds.get))
         end = self._above_least(end)
-        for top in [t for t in iterate_post(end) if isinstance(self._changes.get(t), Offered)]:
+        for top in self._tops_in(end):
             before, after = apply("*", symbol, _power(top)), apply("*", end, _power(self._above_least(self._ends[top])))
+            difference = sealed(apply("-", after, before))
             try:
-                added = laws.joined(sealed(apply("-", after, before)))
+                added = laws.joined(difference)
             except FormTooLargeError:
                 return None
             if self._is_free_of_symbols(added):
                 self._notes.update([POWERS, *laws.roundings()])
-                return AddedRescaled(top, sealed.opened(self._written(added)))
+                made = sealed.opened(self._written(added))
+                return AddedRescaled(top, with_roundings(made, laws.rounded_in(difference)))
         return None
+
+    def _tops_in(self, root: Term) -> list[Term]:
+        known = self._tops
+        for t in iterate_post(root, known):
+            if isinstance(self._changes.get(t), Offered):
+                known[t] = frozenset([t])
+            else:
+                parts = {found for a in t.args if (found := known[a])}
+                known[t] = next(iter(parts)) if len(parts) == 1 else frozenset[Term]().union(*parts)
+        return sorted(known[root], key=serial)
 
     def _above_least(self, term: Term) -> Term:
         kind = self._data.kinds[term]

@@ -161,7 +161,7 @@ def decided(
     done: dict[Term, Term] = {}
     for t in iterate_post(root):
         args = [done[a] for a in t.args]
-        new = t.rebuilt(args) if args and any(a is not b for a, b in zip(args, t.args, strict=True)) else t
+        new = t.with_args(args)
         kind = next((kinds[a] for a in t.args[:2] if a in kinds and a.op != "constant"), None)
         is_choice = t.op.startswith("select ") and len(args) == 4
         if kind is not None and not kind.is_float and (is_choice or t.op in ("min", "max")):

@@ -20,7 +20,7 @@ from warploom.synth.compiled.deciding import NOTHING_TOLD, Telling, drawn, fewer
 from warploom.synth.compiled.division import quotients, with_quotients
 from warploom.synth.compiled.gathers import READ, Gathers
 from warploom.synth.compiled.numbers import value_of, wrapped
-from warploom.synth.compiled.rescaled import Rescaled
+from warploom.synth.compiled.rescaled import POWERS, Rescaled
 from warploom.synth.compiled.xor_sums import equal_sums
 from warploom.terms import (
     Algebra,
@@ -109,6 +109,15 @@ class _Pair:
     right: Term
 
 
+class _Kinds(ChainMap[Term, DType]):
+    """Two mappings as one, the first one first; asked for each operand of large terms."""
+
+    def get(self, key: Term, default: DType | None = None) -> DType | None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        first, second = self.maps
+        found = first.get(key)
+        return second.get(key, default) if found is None else found
+
+
 class Comparison:
     """A comparison under one algebra. types: of the arrays' elements."""
 
@@ -158,16 +167,22 @@ class Comparison:
         return "" if found is None else f"expected operations that have a value for some data, got {self._text(found)}"
 
     def compare(
-        self, elements: Iterable[Element], kinds: Mapping[Term, DType], wanted_kinds: Mapping[Term, DType] | None = None
+        self,
+        elements: Iterable[Element],
+        kinds: Mapping[Term, DType],
+        wanted_kinds: Mapping[Term, DType] | None = None,
+        *,
+        is_shown: bool = True,
     ) -> Outcome:
         """All elements: stops at the first that differs. kinds: of what the kernel computed; wanted_kinds: of what is wanted,
-        where another kernel computed that."""
+        where another kernel computed that. is_shown: of elements that no law makes equal the terms and numbers are looked for;
+        else the first of them ends the comparison, which is open then."""
         open_element: Difference | None = None
         missing: Difference | None = None
         pairs: list[_Pair] = []
         if wanted_kinds is not None:
-            self._wanted_kinds = wanted_kinds = ChainMap(self._chosen_kinds, wanted_kinds)  # pyright: ignore[reportArgumentType] - a mapping that is read
-        known, kinds = kinds, ChainMap(self._chosen_kinds, kinds)  # pyright: ignore[reportArgumentType] - a mapping that is read
+            self._wanted_kinds = wanted_kinds = _Kinds(self._chosen_kinds, wanted_kinds)  # pyright: ignore[reportArgumentType] - a mapping that is read
+        known, kinds = kinds, _Kinds(self._chosen_kinds, kinds)  # pyright: ignore[reportArgumentType] - a mapping that is read
         for element in elements:
             if element.got is None or isinstance(element.got, Undefined):
                 missing = self._missing(element)
@@ -178,7 +193,7 @@ class Comparison:
             if wanted_kinds is None and (unclear := self._unclear(want)) is not None:
                 return Outcome("open", None, frozenset(), unclear)
             want, got = self._chosen(want, wanted_kinds or known), self._chosen(element.got, known)
-            got = self._rescaled.above_least(got, kinds, self._chosen_kinds)
+            got = self._rescaled.above_least(got, known, self._chosen_kinds)
             self._collect(got, kinds)
             self._collect(want, wanted_kinds or {})
             if got is not want or self._compares_elsewhere(got, kinds):
@@ -187,7 +202,7 @@ class Comparison:
             return Outcome("open", None, frozenset(self._own_operators), undefined)
         pairs = self._with_quotients(pairs, kinds, wanted_kinds)
         if bool(self._strange) or any("." in op or op.startswith("select") for op in self.operators):
-            other = wanted_kinds or {}
+            other: Mapping[Term, DType] = wanted_kinds or {}
             here, there = dict[Term, Term](), dict[Term, Term]()
             pairs = [
                 replace(p, left=self._separated(p.got, kinds, here), right=self._separated(p.want, other, there)) for p in pairs
@@ -195,10 +210,15 @@ class Comparison:
         operators = frozenset(self._own_operators)
         try:
             for pair in self._unsettled(pairs):
+                element = pair.element
+                if not is_shown:
+                    if all(self._are_equal(left, right) for left, right, *_ in _lanes(pair)):
+                        continue
+                    reason = f"no law makes {element_text(element.array, element.index)} what it must be"
+                    return Outcome("open", None, operators, reason)
                 settled, telling = self._same(pair, kinds)
                 if settled == "equal" or (settled == "open" and open_element is not None):
                     continue
-                element = pair.element
                 expected, found = self._wanted(element, pair.want, pair.left), self._text(pair.left, pair.want)
                 if element.line is None:
                     found += " (its content before: nothing is stored here)"
@@ -279,16 +299,20 @@ class Comparison:
         return [pair for pair, same in zip(pairs, equal, strict=True) if not same]
 
     def _same(self, pair: _Pair, kinds: Mapping[Term, DType]) -> tuple[Literal["equal", "different", "open"], Telling]:
-        lanes = pair.element.dtype.lanes
         outcome: Literal["equal", "open"] = "equal"
-        for k in range(lanes):
-            left, right, got, want = (t if lanes == 1 else component(t, k) for t in (pair.left, pair.right, pair.got, pair.want))
-            canonical = self.normaliser.canonical
-            if canonical(left) is not canonical(right) and not self._rescaled.are_equal(left, right):
+        for left, right, got, want in _lanes(pair):
+            if not self._are_equal(left, right):
                 if (telling := self._told_apart(got, want, kinds)) is not None:
                     return "different", telling
                 outcome = "open"
         return outcome, NOTHING_TOLD
+
+    def _are_equal(self, left: Term, right: Term) -> bool:
+        """Whether some law makes them equal."""
+        canonical = self.normaliser.canonical
+        if POWERS in self.notes and self._rescaled.are_equal(left, right):
+            return True
+        return canonical(left) is canonical(right) or self._rescaled.are_equal(left, right)
 
     def _told_apart(self, got: Term, want: Term, kinds: Mapping[Term, DType]) -> Telling | None:
         """Numbers that give the terms different values."""
@@ -403,7 +427,7 @@ class Comparison:
                 limit = at_infinity(t.op, known)
                 done[t] = limit if limit is None or isinstance(limit, Term) else constant(limit)
             else:
-                done[t] = t.rebuilt(known) if known and any(a is not b for a, b in zip(known, t.args, strict=True)) else t
+                done[t] = t.with_args(known)
         return done[root]
 
     def _unclear(self, root: Term) -> str | None:
@@ -433,7 +457,7 @@ class Comparison:
         done = self._choices
         for t in iterate_post(root, done):
             args = [done[a] for a in t.args]
-            new = t.rebuilt(args) if args and any(a is not b for a, b in zip(args, t.args, strict=True)) else t
+            new = t.with_args(args)
             if t.op.startswith("select "):
                 new = _choice(t.op.removeprefix("select "), args, new, self.algebra.dtype.is_float)
                 if any(dtype.is_float for dtype in self.types.values()):
@@ -469,7 +493,7 @@ class Comparison:
                 args = self._operands(t, args, kinds)
             elif self._is_computed_elsewhere(t, kinds):
                 args = self._operands(t, args, kinds)
-            done[t] = t.rebuilt(args) if args and any(a is not b for a, b in zip(args, t.args, strict=True)) else t
+            done[t] = t.with_args(args)
         return done[root]
 
     def _is_computed_elsewhere(self, term: Term, kinds: Mapping[Term, DType]) -> bool:
@@ -517,6 +541,14 @@ class Comparison:
         if kind not in self._own:
             self._own[kind] = Normaliser(algebra_for(kind), self.types)
         return self._own[kind].canonical(term)
+
+
+def _lanes(pair: _Pair) -> list[tuple[Term, Term, Term, Term]]:
+    """By component of a vector: both sides with what is sealed off, then as they were."""
+    terms, lanes = (pair.left, pair.right, pair.got, pair.want), pair.element.dtype.lanes
+    if lanes == 1:
+        return [terms]
+    return [tuple(component(t, k) for t in terms) for k in range(lanes)]  # pyright: ignore[reportReturnType] - four of them
 
 
 def _as_written(term: Term) -> Term:

@@ -194,8 +194,10 @@ def judged(
     everything: tuple[Argument, ...],
     wanted: Mapping[str, Wanted],
     replaced: Callable[[Term], Term] | None = None,
+    *,
+    is_shown: bool = True,
 ) -> CompiledProof:
-    """Compares the arrays after a run without a fault with what is wanted there."""
+    """Compares the arrays after a run without a fault with what is wanted there; is_shown as of `Comparison.compare`."""
     types: dict[str, DType] = {a.name: a.dtype for a in everything}
     domains: list[str] = []
     worst = CompiledProof("proved", "", thread_steps=run.thread_steps, ordered=run.ordered)
@@ -204,7 +206,8 @@ def judged(
             continue
         want = wanted[argument.name]
         comparison = Comparison(want.algebra, types, run.data.ordered_kinds | want.ordered_kinds, want.gathers)
-        outcome = comparison.compare(_elements(run, argument, want, replaced), run.data.kinds, want.kinds)
+        elements = _elements(run, argument, want, replaced)
+        outcome = comparison.compare(elements, run.data.kinds, want.kinds, is_shown=is_shown)
         domains += [*comparison.domain(outcome), *sorted(want.notes)]
         if outcome.verdict == "different":
             told = str(outcome.difference)

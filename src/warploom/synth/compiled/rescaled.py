@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Iterable, Mapping, MutableMapping
 from fractions import Fraction
 
 import numpy as np
 
 from warploom.core import BY_NAME, DType, to_numpy
-from warploom.terms import Algebra, Normaliser, Term, iterate_post
+from warploom.terms import Algebra, Normaliser, Term, apply, iterate_post
 
 POWERS = "exp(a + b) = exp(a) * exp(b)"
 """The law that makes them equal."""
@@ -16,6 +16,15 @@ NOT_BELOW = "no value below the least float"
 """Domain in which a maximum with the least finite float is the other value."""
 WEIGHTS = "weights of 0 to 1 rounded to"
 """Begins the domain's words where such roundings, which another maximum makes at other numbers, are left out."""
+_ROUNDED = "%rounded "
+"""Around a term that had weights rounded to this type in it."""
+
+
+def with_roundings(term: Term, types: Iterable[str]) -> Term:
+    """The term as one from which roundings of weights to these types were left out."""
+    for name in sorted(types):
+        term = apply(_ROUNDED + name, term)
+    return term
 
 
 class Rescaled:
@@ -31,10 +40,16 @@ class Rescaled:
         self._exact: dict[Term, Term] = {}
         self._rounded: set[str] = set()
         """Types to which weights are rounded."""
+        self._values: dict[Term, set[Term]] = {}
+        """By maximum: the values of which it is one."""
+        self._inside: dict[Term, frozenset[str]] = {}
+        """By term: those to which weights in it are, if some are."""
 
     def are_equal(self, left: Term, right: Term) -> bool:
-        """Whether the laws of the reals and that of powers make them equal, weights without their rounding."""
+        """Whether the laws of the reals and that of powers make them equal, weights without their rounding; both must have
+        weights rounded to the same types."""
         is_equal = self._algebra.dtype.is_float and self.joined(left) is self.joined(right)
+        is_equal = is_equal and self.rounded_in(left) == self.rounded_in(right)
         self._notes.update([POWERS, *self.roundings()] if is_equal else [])
         return is_equal
 
@@ -49,15 +64,26 @@ class Rescaled:
 
     def with_exact_weights(self, root: Term) -> Term:
         """The value without roundings, there and back, of numbers from 0 to 1: powers of e or 2 of a value less a maximum."""
-        dtype, done = self._algebra.dtype, self._exact
+        dtype, done, inside = self._algebra.dtype, self._exact, self._inside
         for t in iterate_post(root, done):
-            args = [done[a] for a in t.args]
-            done[t] = t.rebuilt(args) if args and any(a is not b for a, b in zip(args, t.args, strict=True)) else t
-            weight = self._rounded_weight(t, dtype)
-            if weight is not None:
-                self._rounded.add(t.args[0].op.rpartition(".")[2])
+            types = [found for a in t.args if (found := inside.get(a)) is not None]
+            if t.op.startswith(_ROUNDED):
+                types.append(frozenset([t.op.removeprefix(_ROUNDED)]))
+                done[t] = done[t.args[0]]
+            elif (weight := self._rounded_weight(t, dtype)) is not None:
+                name = t.args[0].op.rpartition(".")[2]
+                self._rounded.add(name)
+                types.append(frozenset([name]))
                 done[t] = done[weight]
+            else:
+                done[t] = t.with_args([done[a] for a in t.args])
+            if types:
+                inside[t] = types[0].union(*types[1:])
         return done[root]
+
+    def rounded_in(self, term: Term) -> frozenset[str]:
+        """The types to which weights in it are rounded, of which `with_exact_weights` has left that out."""
+        return self._inside.get(term, frozenset())
 
     def above_least(self, root: Term, kinds: Mapping[Term, DType], made: MutableMapping[Term, DType]) -> Term:
         """A kernel's value, with the other value for each maximum with the least finite float. kinds: of its terms; made: gets
@@ -73,14 +99,14 @@ class Rescaled:
                 self._notes.add(NOT_BELOW)
                 done[t] = values[0]
                 continue
-            done[t] = t.rebuilt(args) if args and any(a is not b for a, b in zip(args, t.args, strict=True)) else t
-            if done[t] is not t and (kind := kinds.get(t)) is not None:
+            done[t] = t.with_args(args)
+            if done[t] is not t and (kind := made.get(t) or kinds.get(t)) is not None:
                 made[done[t]] = kind
         return done[root]
 
     def _rounded_weight(self, term: Term, dtype: DType) -> Term | None:
         """The weight that is rounded to a narrower float and back; None: it is something else."""
-        inner = term.args[0] if term.args else term
+        inner = term.args[0] if term.op.startswith("cast.") else term
         narrow = inner.op.rpartition(".")[2]
         is_there_and_back = term.op == f"cast.{narrow}.{dtype.name}" and inner.op == f"cast.{dtype.name}.{narrow}"
         return inner.args[0] if is_there_and_back and BY_NAME[narrow].is_float and self._is_weight(inner.args[0]) else None
@@ -96,7 +122,9 @@ class Rescaled:
 
     def _of_maximum(self, top: Term) -> set[Term]:
         """The values of which it is a maximum, maxima of some of them, and itself."""
-        known: set[Term] = set()
+        if top in self._values:
+            return self._values[top]
+        known = self._values[top] = set[Term]()
         stack = [top]
         while stack:
             term = stack.pop()

@@ -54,6 +54,8 @@ _SHORT = 64
 """Rounds of an inner loop that are run, so that short ones are part of a round of the outer loop."""
 _LEAST_STEPS = 3
 """Fewer are not worth it."""
+_LEAST_OF_MAXIMA = 2
+"""The same of steps in which a maximum goes on: rounds of attention are compared for longer than they are run."""
 _DEEP = 40
 _DEAD = Undefined("a register that the loop leaves behind", 0)
 
@@ -108,6 +110,11 @@ class _General:
     """Values handed on from step to step: symbol and value before the first one."""
     open_before: OpenAccesses
     restarts: int = 0
+
+    @property
+    def least_steps(self) -> int:
+        has_maximum = any(value.op == "max" for value in self.begun.values())
+        return _LEAST_OF_MAXIMA if has_maximum else _LEAST_STEPS
 
 
 class Rounds:
@@ -183,7 +190,7 @@ class Rounds:
             at = self._last[LENGTH] - moving.until + 1
             if _LEAST_STEPS - 1 + moving.until > 0 and at >= _LEAST_STEPS:
                 raise SplitError(LENGTH, _LEAST_STEPS - 1 + moving.until)
-        if at >= _LEAST_STEPS and general.restarts <= _MOST_RESTARTS:
+        if at >= general.least_steps and general.restarts <= _MOST_RESTARTS:
             self._last[ROUND] = at - 1
             general.left = general.period
             restore(block, general.start)
@@ -236,7 +243,7 @@ class Rounds:
         steps = self._last[ROUND] + 1 if until is None else 1 - until
         end = state_of(block)
         is_confirmed = (
-            steps >= _LEAST_STEPS
+            steps >= general.least_steps
             and steps < _LAST
             and not self._is_refused(block)
             and open_accesses(block) == general.open_before

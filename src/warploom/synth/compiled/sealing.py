@@ -50,13 +50,19 @@ class Sealed:
         """The term with symbols for the large polynomials of floats in it."""
         if not self._algebra.dtype.is_float:
             return root
-        for t in iterate_post(root, self._done):
-            args = t.args
-            if self._kind(t) is None:
-                symbols = [self._symbol(a) for a in args]
-                args = [self._done[a] if s is None else s for a, s in zip(args, symbols, strict=True)]
-            self._done[t] = t.rebuilt(args) if any(a is not b for a, b in zip(args, t.args, strict=True)) else t
-        return self._done[root]
+        done, kinds = self._done, self._kinds
+        self._kind(root)  # and of all that is in it
+        for t in iterate_post(root, done):
+            if kinds[t] is None:
+                symbols = (None if kinds[a] is None else self._symbol(a) for a in t.args)
+                done[t] = t.with_args([done[a] if s is None else s for a, s in zip(t.args, symbols, strict=True)])
+            else:
+                done[t] = t
+        return done[root]
+
+    def __len__(self) -> int:
+        """Symbols made so far."""
+        return len(self._of_form)
 
     @property
     def domain(self) -> list[str]:
@@ -70,8 +76,8 @@ class Sealed:
         done = self._opened
         for t in iterate_post(root, done):
             args = [done[a] for a in t.args]
-            is_kept = all(a is b for a, b in zip(args, t.args, strict=True))
-            done[t] = self._polynomials.get(t, t) if is_kept else t.rebuilt(args)
+            made = t.with_args(args)
+            done[t] = self._polynomials.get(t, t) if made is t else made
         return done[root]
 
     def _is_float(self, element: Term) -> bool:
@@ -95,7 +101,8 @@ class Sealed:
         (_, first), *_ = products = summands(canonical) or [((), 0)]
         if not first:
             return None
-        key = (does_move, *((factors, Fraction(number) / first) for factors, number in products))
+        products = products if first == 1 else [(factors, Fraction(number) / first) for factors, number in products]
+        key = (does_move, *products)
         if key not in self._of_form:
             made = self._of_form[key] = atom(_SEALED, (len(self._of_form), *([1] if does_move else [])))
             self._polynomials[made] = apply("*", constant(1 / Fraction(first)), term)
@@ -122,5 +129,5 @@ class Sealed:
 
 def _is_of_narrower(term: Term) -> bool:
     """Whether it is an element of one type of floats as one of another type."""
-    words = term.op.split(".")
-    return words[0] == "cast" and term.args[0].op == "atom" and all(BY_NAME[name].is_float for name in words[1:])
+    is_converted = term.op.startswith("cast.") and term.args[0].op == "atom"
+    return is_converted and all(BY_NAME[name].is_float for name in term.op.split(".")[1:])

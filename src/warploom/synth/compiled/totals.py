@@ -56,7 +56,8 @@ class Totals:
         self._laws = Rescaled(algebra, types, notes, offered(sums))
         self._written = WrittenOut()
         self._of_symbol: dict[Term, Term] = {}
-        self._shared: dict[tuple[str, Monomial], Term] = {}
+        self._shared: dict[tuple[str, Monomial, frozenset[str]], Term] = {}
+        """By what is summed, and the types to which weights are rounded in its steps."""
         self._moves: dict[Term, bool] = {}
         self._outside: dict[Term, Term] = {}
         self._inside: dict[Term, Term] = {}
@@ -75,24 +76,27 @@ class Totals:
                 raise MovingError("expected elements that move with the steps of a loop only in its sums and maxima")
             else:
                 args = [done[a] for a in t.args]
-                done[t] = t.rebuilt(args) if any(a is not b for a, b in zip(args, t.args, strict=True)) else t
+                done[t] = t.with_args(args)
         return done[root]
 
     def _total(self, symbol: Term) -> Term:
         if symbol not in self._of_symbol:
             added = self._sums[symbol]
             is_greatest = added.op == GREATEST
-            step = self._laws.with_exact_weights(added.args[0] if is_greatest else added)
+            as_made = added.args[0] if is_greatest else added
+            step = self._laws.with_exact_weights(as_made)
+            rounded = self._laws.rounded_in(as_made)
             canonical = self._laws.joined(self._replaced(step, self._inside, is_step=True))
-            self._of_symbol[symbol] = self._greatest(canonical) if is_greatest else self._sum(canonical)
+            made = self._greatest(canonical, rounded) if is_greatest else self._sum(canonical, rounded)
+            self._of_symbol[symbol] = made
             self._notes.update(self._laws.roundings())
         return self._of_symbol[symbol]
 
-    def _sum(self, canonical: Term) -> Term:
+    def _sum(self, canonical: Term, rounded: frozenset[str]) -> Term:
         products: list[tuple[Monomial, Number]] = []
         for factors, number in summands(canonical):
             still, moving = self._parted(factors)
-            products.append(((*still, self._symbol("sum", moving)), number))
+            products.append(((*still, self._symbol("sum", moving, rounded)), number))
         return self._written.total(products)
 
     def _parted(self, factors: Monomial) -> tuple[list[Term], Monomial]:
@@ -118,13 +122,13 @@ class Totals:
         still = self._laws.joined(apply(factor.op, self._written.total(apart)))
         return still, self._laws.joined(apply(factor.op, self._written.total([p for p in own if p not in apart])))
 
-    def _greatest(self, canonical: Term) -> Term:
+    def _greatest(self, canonical: Term, rounded: frozenset[str]) -> Term:
         values = values_of_maximum(canonical)
-        found = [self._symbol("greatest", (v,)) if self._does_move(v) else self._written(v) for v in values]
+        found = [self._symbol("greatest", (v,), rounded) if self._does_move(v) else self._written(v) for v in values]
         return reduce(lambda a, b: apply("max", a, b), found)
 
-    def _symbol(self, of: str, moving: Monomial) -> Term:
-        return self._shared.setdefault((of, moving), atom(_TOTAL, (len(self._shared),)))
+    def _symbol(self, of: str, moving: Monomial, rounded: frozenset[str]) -> Term:
+        return self._shared.setdefault((of, moving, rounded), atom(_TOTAL, (len(self._shared),)))
 
     def _does_move(self, term: Term) -> bool:
         """Whether a canonical form has an element in it that moves."""

@@ -5,7 +5,7 @@ value := form | cases (guarded forms, from min, max and conditional expressions)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
@@ -114,6 +114,28 @@ def formula_at(condition: Condition, thread: int) -> Formula:
             return negation(formula_at(part, thread))
         case _:
             assert_never(condition)
+
+
+def limits(condition: Condition) -> Iterator[ThreadSum]:
+    """Sums that are 0 or less in each thread in which the condition holds: its inequalities, if all of them hold."""
+    match condition:
+        case Test(form):
+            yield form
+        case Negated(Test(form, is_equation=False)):
+            yield ThreadSum(1 - form.base, tuple((name, -c) for name, c in form.terms))
+        case Both(parts):
+            for part in parts:
+                yield from limits(part)
+        case _:
+            return
+
+
+def factors(goal: Mapping[str, int], known: Iterable[tuple[str, int]]) -> Iterator[int]:
+    """Numbers f > 0 for which `goal - f * known` lacks a symbol of `goal`; both are coefficients of sums."""
+    for name, coefficient in known:
+        factor = goal.get(name, 0) // coefficient
+        if factor > 0 and factor * coefficient == goal[name]:
+            yield factor
 
 
 def is_uniform(condition: Condition) -> bool:

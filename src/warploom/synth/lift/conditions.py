@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from math import inf
+from typing import TypeAlias
 
 from warploom.core.linear import Linear
 from warploom.solve import (
@@ -21,8 +23,11 @@ from warploom.solve import (
     negation,
     together,
 )
+from warploom.synth.lift.affine import factors
 from warploom.terms import Term, apply, iterate_post
 
+Terms: TypeAlias = tuple[tuple[str, int], ...]
+"""Coefficients of a linear sum."""
 _DEEPEST_SPLIT = 80
 _RLIMIT_TOGETHER = 1_000_000
 
@@ -35,6 +40,9 @@ class Conditions:
         self.facts = tuple(dict.fromkeys(facts))
         self._natural = frozenset(natural)
         self._session = SmtSession(self.facts)
+        self._quotients = [f for f in self.facts if f.op == "<=" and any(abs(c) > 1 for _, c in f.linear.terms)]
+        self._reach: dict[Terms, float] = {}
+        self._steps: dict[tuple[Terms, Terms], tuple[int, ...]] = {}
         self._implied: dict[Formula, dict[Formula, bool]] = {}
         self._has_select: dict[Term, bool] = {}
         self.unknown = ""
@@ -90,32 +98,49 @@ class Conditions:
                 return False
 
     def _is_seen(self, guard: Formula, goal: Linear[str]) -> bool:
-        if self._is_negative(goal):
+        if goal.constant <= self._given_by_facts(goal.terms):
             return True
-        wanted = dict(goal.terms)
         given = guard.parts if isinstance(guard, All) else (guard,)
-        for known in (*given, *self.facts):
-            if not isinstance(known, Constraint) or known.op != "<=":
-                continue
-            for name, coefficient in known.linear.terms:
-                factor = wanted.get(name, 0) // coefficient
-                divides = factor > 0 and factor * coefficient == wanted[name]
-                if divides and self._is_negative(goal.plus(known.linear, -factor)):
-                    return True
-        return False
+        return any(
+            goal.constant <= factor * known.linear.constant
+            for known in given
+            if isinstance(known, Constraint) and known.op == "<="
+            for factor in self._factors(goal.terms, known.linear.terms)
+        )
+
+    def _given_by_facts(self, goal: Terms) -> float:
+        """The greatest constant with which a sum of these terms is seen to be 0 or less, by one fact or none."""
+        found = self._reach.get(goal)
+        if found is None:
+            found = 0.0 if self._is_negative(goal) else -inf
+            for known in self.facts:
+                if known.op == "<=":
+                    factors = self._factors(goal, known.linear.terms)
+                    found = max([found, *(factor * known.linear.constant for factor in factors)])
+            self._reach[goal] = found
+        return found
+
+    def _factors(self, goal: Terms, known: Terms) -> tuple[int, ...]:
+        """Numbers f for which no term of `goal - f * known` can be positive."""
+        found = self._steps.get((goal, known))
+        if found is None:
+            some = factors(dict(goal), known)
+            found = tuple(f for f in some if self._is_negative(Linear(goal).plus(Linear(known), -f).terms))
+            self._steps[goal, known] = found
+        return found
 
     def _rounded(self, goal: Linear[str]) -> Iterator[Linear[str]]:
         """Other goals that give this one by a fact about a quotient: `m * goal < m` is enough for integers."""
         wanted = dict(goal.terms)
-        for fact in self.facts:
+        for fact in self._quotients:
             for name, coefficient in fact.linear.terms:
                 m = abs(coefficient)
-                if m > 1 and wanted.get(name, 0) * m == coefficient and fact.op == "<=":
+                if m > 1 and wanted.get(name, 0) * m == coefficient:
                     yield goal.scaled(m).shifted(1 - m).plus(fact.linear, -1)
 
-    def _is_negative(self, linear: Linear[str]) -> bool:
-        """`linear <= 0` because no term can be positive."""
-        return linear.constant <= 0 and all(c < 0 and n in self._natural for n, c in linear.terms)
+    def _is_negative(self, terms: Terms) -> bool:
+        """Whether none of the terms can be positive."""
+        return all(c < 0 and n in self._natural for n, c in terms)
 
 
 def resolved(term: Term, guard: Formula, conditions: Conditions, split: dict[Formula, bool]) -> tuple[Term, Formula | None]:

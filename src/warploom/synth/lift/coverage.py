@@ -101,10 +101,15 @@ def match(
         wider = lcm(period, *_wanted(symbols, {**of_kernel, **of_spec}))
         periods[d] = wider if wider <= _MOST_PERIOD else period
     result: dict[Residue, Residues] = {}
+    guards: dict[tuple[Formula, tuple[tuple[str, Linear[str]], ...]], Formula] = {}
     for event, axes in of_events:
         for residue, values, equations in _instances(array, axes, periods, fixed):
             _add_quotients(values, of_kernel)
-            present = conjunction([*equations, substitute(event.guard, values)])
+            key = event.guard, tuple(values.items())
+            guard = guards.get(key)
+            if guard is None:
+                guard = guards[key] = substitute(event.guard, values)
+            present = conjunction([*equations, guard])
             result.setdefault(residue, Residues()).events.append(Match(event, values, present))
     for cell, axes in of_cells:
         for residue, values, equations in _instances(array, axes, periods, fixed):

@@ -48,9 +48,10 @@ from warploom.ir import (
     WaitCopies,
 )
 from warploom.solve import FALSE as NEVER
-from warploom.solve import All, Formula, conjunction, disjunction, negation
+from warploom.solve import Formula, conjunction, disjunction, negation
 from warploom.synth.lift.affine import Condition, Extreme, Known, ThreadSum, UnliftableError, formula_at, is_uniform, negated
-from warploom.synth.lift.generic_index import GenericIndex, Path
+from warploom.synth.lift.choices import is_narrower, select, taken
+from warploom.synth.lift.generic_index import GenericIndex, Path, is_prefix
 from warploom.synth.lift.trace import Cell, Demand, Event, OutputRead, Place, Trace
 from warploom.synth.proof.accesses import Accesses
 from warploom.synth.proof.bodies import declared_in, has_barrier, set_in
@@ -68,29 +69,9 @@ class _Cells:
     rows: list[list[Term | None]]
     shape: tuple[int, ...]
     dtype: DType
+    conditions: tuple[Condition, ...] = ()
+    """Conditions that it was declared under: it is there only where they hold, so what is stored need not depend on them."""
     accesses: Accesses | None = None
-
-
-def select(condition: Formula, then: Term, other: Term) -> Term:
-    """`then` where `condition` holds, else `other`."""
-    if condition == conjunction(()) or then is other:
-        return then
-    if condition == disjunction(()):
-        return other
-    decided = atom("condition", (condition,))
-    if then.op == "select" and then.args[0] is decided:
-        then = then.args[1]
-    if other.op == "select" and other.args[0] is decided:
-        other = other.args[2]
-    return then if then is other else apply("select", decided, then, other)
-
-
-def _is_narrower(condition: Formula, other: Formula) -> bool:
-    """Whether `condition` textually holds all parts of `other`."""
-    if condition is other:
-        return True
-    parts = set(condition.parts) if isinstance(condition, All) else {condition}
-    return parts >= (set(other.parts) if isinstance(other, All) else {other})
 
 
 class GenericBlock:
@@ -147,9 +128,10 @@ class GenericBlock:
                 if space == "shared":
                     if name not in self.shared:
                         accesses = Accesses(name, shape, space, self.findings)
-                        self.shared[name] = _Cells([[None] * prod(shape)], shape, dtype, accesses)
+                        self.shared[name] = _Cells([[None] * prod(shape)], shape, dtype, (), accesses)
                 else:
-                    self.private[name] = _Cells([[None] * prod(shape) for _ in range(self.threads)], shape, dtype)
+                    empty: list[list[Term | None]] = [[None] * prod(shape) for _ in range(self.threads)]
+                    self.private[name] = _Cells(empty, shape, dtype, path.conditions)
             case SetIndex(name, expr):
                 self.indices.assign(name, self.indices.evaluate(expr, path), path)
             case SetValue(name, dtype, value):
@@ -158,7 +140,7 @@ class GenericBlock:
                 self._store(statement, path)
             case Accumulator(name, dtype, shape):
                 rows: list[list[Term | None]] = [[constant(statement.init)] * prod(shape) for _ in range(self.threads)]
-                self.private[name] = _Cells(rows, shape, dtype)
+                self.private[name] = _Cells(rows, shape, dtype, path.conditions)
                 self.accumulators[name] = statement
             case Accumulate():
                 self._accumulate(statement, path)
@@ -230,11 +212,12 @@ class GenericBlock:
                 old = new
         merged = list(old)
         for lane in path.lanes:
-            merged[lane] = self._merged(path, lane, _given(new[lane]), old[lane], name)
+            merged[lane] = self._merged(path, (), lane, _given(new[lane]), old[lane], name)
         self.variables[name] = (merged, dtype)
 
-    def _merged(self, path: Path, lane: int, new: Term, old: Term | None, name: str) -> Term:
-        if not path.conditions:
+    def _merged(self, path: Path, declared: tuple[Condition, ...], lane: int, new: Term, old: Term | None, name: str) -> Term:
+        """The content of a place after a store of `new`; `declared`: the conditions under which it is there at all."""
+        if path.conditions == declared:  # they compare by identity
             return new
         return select(path.at(lane), new, old if old is not None else atom("undefined", (name, lane)))
 
@@ -247,11 +230,12 @@ class GenericBlock:
         if array in self.private or array in self.shared:
             cells = self.private.get(array) or self.shared[array]
             values = self._converted(value, cells.dtype, path)
-            places = self._own_places(array, index, cells.shape, path)
+            places = self._own_places(array, index, cells, path)
             self._check_synchronised(cells)
             for lane in path.lanes:
                 row = cells.rows[lane if array in self.private else 0]
-                row[places[lane]] = self._merged(path, lane, _given(values[lane]), row[places[lane]], array)
+                old = row[places[lane]]
+                row[places[lane]] = self._merged(path, cells.conditions, lane, _given(values[lane]), old, array)
                 if cells.accesses is not None and statement.is_async:
                     cells.accesses.begin(places[lane], lane, 0, self.span, self.groups)
                     self.copied[array, places[lane]] = path.at(lane)
@@ -275,7 +259,7 @@ class GenericBlock:
     def _excludes_copy(self, array: str, place: int, lane: int, path: Path) -> bool:
         """Whether a thread comes here only where the last copy to an element was not begun: in its condition's other branch."""
         begun = self.copied.get((array, place))
-        return begun is not None and _is_narrower(path.at(lane), negation(begun))
+        return begun is not None and is_narrower(path.at(lane), negation(begun))
 
     def _check_synchronised(self, cells: _Cells) -> None:
         if self.skipped and cells.accesses is not None:
@@ -290,7 +274,7 @@ class GenericBlock:
             cells[place] = Cell(term, guard, self.iteration)
         elif old.iteration != self.iteration:
             raise UnliftableError(f"{self.span}: the spec stores to {array} inside and outside of a loop over a size")
-        elif _is_narrower(old.stored, guard):
+        elif is_narrower(old.stored, guard):
             old.value, old.stored = term, guard
         else:
             old.value = select(guard, term, select(old.stored, old.value, self._initial(array, place)))
@@ -312,18 +296,23 @@ class GenericBlock:
         cells = self.private[statement.accumulator]
         op = self.accumulators[statement.accumulator].op
         values = self._converted(statement.value, cells.dtype, path)
-        places = self._own_places(statement.accumulator, statement.index, cells.shape, path)
+        places = self._own_places(statement.accumulator, statement.index, cells, path)
         for lane in path.lanes:
             row, place = cells.rows[lane], places[lane]
             old = _given(row[place])
-            row[place] = self._merged(path, lane, apply(op, old, _given(values[lane])), old, statement.accumulator)
+            if old.op == "select":
+                old = taken(old, path.at(lane))
+            new = apply(op, old, _given(values[lane]))
+            row[place] = self._merged(path, cells.conditions, lane, new, old, statement.accumulator)
 
     # ------------------------------------------------------------ places
 
-    def _own_places(self, array: str, index: tuple[IndexExpr, ...], shape: tuple[int, ...], path: Path) -> list[int]:
+    def _own_places(self, array: str, index: tuple[IndexExpr, ...], cells: _Cells, path: Path) -> list[int]:
+        if not is_prefix(cells.conditions, path.conditions):
+            raise UnliftableError(f"{self.span}: {array} is used outside of the condition it was declared under")
         flat = np.zeros(self.threads, dtype=np.int64)
         inside = np.ones(self.threads, dtype=bool)
-        for expr, extent in zip(index, shape, strict=True):
+        for expr, extent in zip(index, cells.shape, strict=True):
             form = self.indices.form(expr, path)
             if form.terms:
                 raise UnliftableError(f"{self.span}: an index of {array} that depends on a block number or a size")
@@ -344,7 +333,9 @@ class GenericBlock:
         forms = [self.indices.form(e, path) for e in index]
         columns = [[Linear(f.terms, base) for base in f.base.tolist()] for f in forms]
         places = list(zip(*columns, strict=True))
-        self._demand_inside(array, {lane: places[lane] for lane in path.lanes}, path)
+        stops = self.shapes[array]
+        if not all(self.indices.is_seen_between(f, stop, path) for f, stop in zip(forms, stops, strict=True)):
+            self._demand_inside(array, {lane: places[lane] for lane in path.outermost(forms)}, path)
         return places
 
     def _demand_inside(self, array: str, places: Mapping[int, Place], path: Path) -> None:
@@ -432,9 +423,11 @@ class GenericBlock:
         """A value that is read; that it was written before, on every way here, is demanded."""
         if value is None:
             value = atom("undefined", (name, lane))
+        if value.op == "select":
+            value = taken(value, path.at(lane))
         if self.is_spec or (missing := self._undefined_when(value)) == NEVER:
             return value
-        if not _is_narrower(path.at(lane), negation(missing)):
+        if not is_narrower(path.at(lane), negation(missing)):
             self.trace.demands.append(Demand(path.at(lane), missing, f"{name} written before thread {lane} reads it", self.span))
         return value
 
@@ -469,7 +462,7 @@ class GenericBlock:
     def _read(self, array: str, index: tuple[IndexExpr, ...], path: Path) -> Values:
         if array in self.private or array in self.shared:
             cells = self.private.get(array) or self.shared[array]
-            own = self._own_places(array, index, cells.shape, path)
+            own = self._own_places(array, index, cells, path)
             self._check_synchronised(cells)
 
             def held(lane: int) -> Term:
@@ -488,7 +481,7 @@ class GenericBlock:
             raise UnliftableError(f"{self.span}: the spec reads {array} after the loop that stores to it")
         cell = self.trace.cells.get(array, {}).get(places[0])
         if cell is not None and cell.iteration == self.iteration:
-            if _is_narrower(path.at(0), cell.stored):
+            if is_narrower(path.at(0), cell.stored):
                 return [cell.value]
             return [select(cell.stored, cell.value, self._initial(array, places[0]))]
         self.trace.initial_reads.append((array, places[0], self.iteration))
@@ -551,7 +544,7 @@ class GenericBlock:
 
     def _accumulated(self, name: str, index: tuple[IndexExpr, ...], path: Path) -> Values:
         cells = self.private[name]
-        places = self._own_places(name, index, cells.shape, path)
+        places = self._own_places(name, index, cells, path)
         saved = self.variables.get("$state")
         self.variables["$state"] = (self._each(path, lambda lane: _given(cells.rows[lane][places[lane]])), cells.dtype)
         result = self._value(self.accumulators[name].finalize, path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias, assert_never
@@ -37,7 +37,10 @@ from warploom.synth.lift.affine import (
     both,
     compare,
     either,
+    factors,
     formula_at,
+    is_uniform,
+    limits,
     negated,
 )
 from warploom.synth.lift.uniform import Uniform, uniform_form, value_of
@@ -49,9 +52,11 @@ IndexValue: TypeAlias = Number | Condition
 class Path:
     """The threads that run, and what must hold of the symbols for them to."""
 
-    def __init__(self, flags: Flags, conditions: tuple[Condition, ...] = ()) -> None:
+    def __init__(self, flags: Flags, conditions: tuple[Condition, ...] = (), around: Path | None = None) -> None:
+        """`around`: a path with all these conditions but the last."""
         self.flags = flags
         self.conditions = conditions
+        self._around = around
         self._formulas: dict[int, Formula] = {}
         self.demanded: set[tuple[str, tuple[Linear[str], ...], int]] = set()
         """Elements that threads of this path are already demanded to find inside their arrays."""
@@ -63,17 +68,45 @@ class Path:
     def narrowed(self, condition: Condition) -> Path:
         """The path where `condition` holds too; its decided parts remove threads."""
         if isinstance(condition, Known):
-            return Path(self.flags & condition.flags, self.conditions)
+            narrowed = Path(self.flags & condition.flags, self.conditions, self._around)
+            narrowed._formulas = self._formulas
+            return narrowed
+        flags = self.flags
         if isinstance(condition, Both) and isinstance(decided := condition.parts[0], Known):
-            return Path(self.flags & decided.flags, (*self.conditions, condition))
-        return Path(self.flags, (*self.conditions, condition))
+            flags = flags & decided.flags
+        return Path(flags, (*self.conditions, condition), self)
+
+    def outermost(self, forms: Iterable[ThreadSum]) -> Collection[int]:
+        """Threads that are inside an array, at an index of these forms, only if all threads of the path are.
+
+        Where one condition holds for all threads, their indices differ in a number only. So in each dimension the threads with
+        the least and the greatest one stand for the others, which lie between them.
+        """
+        if not self.is_uniform or not self.lanes:
+            return self.lanes
+        bases = [form.base[self.lanes] for form in forms]
+        return {self.lanes[position] for base in bases for position in (int(base.argmin()), int(base.argmax()))}
 
     def at(self, lane: int) -> Formula:
         """The conditions for one thread."""
-        found = self._formulas.get(lane)
+        key = 0 if self.is_uniform else lane
+        found = self._formulas.get(key)
         if found is None:
-            found = self._formulas[lane] = conjunction(formula_at(c, lane) for c in self.conditions)
+            around = () if self._around is None else (self._around.at(key),)
+            last = (formula_at(c, key) for c in self.conditions[-1:])
+            found = self._formulas[key] = conjunction([*around, *last])
         return found
+
+    @cached_property
+    def limits(self) -> list[ThreadSum]:
+        """Sums that are 0 or less wherever the conditions hold."""
+        around = self._around.limits if self._around is not None else []
+        return [*around, *(form for condition in self.conditions[-1:] for form in limits(condition))]
+
+    @cached_property
+    def is_uniform(self) -> bool:
+        """Whether the conditions are textually the same for all threads."""
+        return all(is_uniform(c) for c in self.conditions)
 
 
 @dataclass(slots=True)
@@ -86,7 +119,7 @@ class GenericIndex:
     facts: list[Constraint] = field(default_factory=list[Constraint])
     """Facts about the symbols: quotients of sizes."""
     natural: list[str] = field(default_factory=list[str])
-    """Loop symbols that start at 0 or later."""
+    """Symbols that are never negative where they count: block numbers, and loop symbols that start at 0 or later."""
     _variables: dict[str, tuple[IndexValue, tuple[Condition, ...]]] = field(
         default_factory=dict[str, tuple[IndexValue, tuple[Condition, ...]]]
     )
@@ -216,6 +249,22 @@ class GenericIndex:
             case _:
                 return value
 
+    def is_seen_between(self, form: ThreadSum, stop: Linear[str], path: Path) -> bool:
+        """Whether the constants of the path, or one of its conditions, put 0 <= form < stop in all its threads."""
+        below = form.plus(self._spread(stop.shifted(-1)), -1)
+        above = ThreadSum(-form.base, tuple((name, -c) for name, c in form.terms))
+        return self._is_seen_negative(above, path) and self._is_seen_negative(below, path)
+
+    def _is_seen_negative(self, goal: ThreadSum, path: Path) -> bool:
+        """Whether `goal` is 0 or less in all threads of the path, as `Conditions.is_seen` sees it for one of them."""
+        wanted = dict(goal.terms)
+        rests = (goal.plus(known, -f) for known in path.limits for f in factors(wanted, known.terms))
+        natural = {*self.kernel.sizes, *self.natural}
+        return any(
+            all(c < 0 and name in natural for name, c in rest.terms) and bool((rest.base[path.lanes] <= 0).all())
+            for rest in (goal, *rests)
+        )
+
     def at_most(self, a: Linear[str], b: Linear[str]) -> Formula:
         """`a <= b`."""
         return conjunction([Constraint(a.plus(b, -1))])
@@ -270,7 +319,7 @@ class GenericIndex:
         if name in self._carried:
             raise UnliftableError(f"{name} holds what an earlier iteration of a loop over a size left there")
         value, conditions = self._variables[name]
-        if not _is_prefix(conditions, path.conditions):
+        if not is_prefix(conditions, path.conditions):
             raise UnliftableError(f"index variable {name} is used outside of the condition it was set under")
         if isinstance(value, tuple):
             here = [(c, f) for c, f in value if not isinstance(c, Known) or (c.flags & path.flags).any()]
@@ -430,7 +479,8 @@ def _tightest(forms: list[ThreadSum], is_max: bool) -> ThreadSum | Extreme:
     return kept[0] if len(kept) == 1 else Extreme(kept, is_max)
 
 
-def _is_prefix(first: tuple[Condition, ...], second: tuple[Condition, ...]) -> bool:
+def is_prefix(first: tuple[Condition, ...], second: tuple[Condition, ...]) -> bool:
+    """Whether a path with the second conditions runs only where one with the first does."""
     return first is second or first == second[: len(first)]  # conditions compare by identity
 
 

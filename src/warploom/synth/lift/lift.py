@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import islice
 from typing import Any, Literal
 
@@ -126,21 +127,23 @@ class _Lift:
         self._facts = [*launched, *indices.facts, *spec_indices.facts]
         self._facts += [Constraint(variable(s).scaled(-1)) for s in self.kernel.sizes]
         self._facts += [Constraint(variable(s).shifted(-INT_MAX)) for s in self.kernel.sizes]
-        natural = [*self.kernel.sizes, *blocks, *spec_indices.natural]
+        natural = [*self.kernel.sizes, *indices.natural, *spec_indices.natural]
         natural += [quotient(p.name, d) for p in self.kernel.params for d in range(len(p.shape))]
         conditions = self._conditions = Conditions(self._facts, natural)
         in_grid = conjunction(part for name, extent in blocks.items() for part in _in_range(extent, name))
-        self._check_demands(wanted.demands, conjunction(()), conditions, "the spec accesses ")
-        self._check_demands(trace.demands, in_grid, conditions, "")
+
+        @cache
+        def launched_at(guard: Formula) -> Formula:
+            """One formula for all events under one guard."""
+            return conjunction([in_grid, guard])
+
+        self._check_demands(wanted.demands, lambda guard: guard, conditions, "the spec accesses ")
+        self._check_demands(trace.demands, launched_at, conditions, "")
         self._check_output_reads(trace, in_grid, conditions)
         domains: dict[str, None] = {}
         for param in self.kernel.params:
             if param.is_output:
-                events = [
-                    Event(e.array, e.thread, e.place, e.value, conjunction([in_grid, e.guard]), e.span)
-                    for e in trace.events
-                    if e.array == param.name
-                ]
+                events = [replace(e, guard=launched_at(e.guard)) for e in trace.events if e.array == param.name]
                 cells, quotients = wanted.cells.get(param.name, {}), (indices.quotients, spec_indices.quotients)
                 residues = match(param.name, events, cells, list(blocks), *quotients, self.kernel.sizes)
                 self._check_free_blocks(events, blocks, conditions)
@@ -163,12 +166,15 @@ class _Lift:
                 symbols.append(variable(name))
                 blocks[name] = form
         indices.symbols_of_grid = (symbols[0], symbols[1], symbols[2])
+        indices.natural += blocks
         return indices, blocks
 
-    def _check_demands(self, demands: list[Demand], common: Formula, conditions: Conditions, who: str) -> None:
+    def _check_demands(
+        self, demands: list[Demand], launched_at: Callable[[Formula], Formula], conditions: Conditions, who: str
+    ) -> None:
         open_demands: list[tuple[Demand, Formula]] = []
         for demand in demands:
-            guard = conjunction([common, demand.guard])
+            guard = launched_at(demand.guard)
             if not conditions.is_seen(guard, negation(demand.faulty)):
                 open_demands.append((demand, conjunction([guard, demand.faulty])))
         if not _none_can_hold([f for _, f in open_demands], conditions):
@@ -325,9 +331,9 @@ def _coverage_faults(array: str, place: str, found: Residues, conditions: Condit
             if not conditions.is_impossible(conjunction([first.present, second.present])):
                 raise UnliftableError(f"{element} is stored by two iterations of the spec")
     for cell in found.cells:
-        missing = conjunction([cell.present, negation(disjunction(e.present for e in found.events))])
         if not any(conditions.is_seen(cell.present, e.present) for e in found.events):
-            yield f"{element} is not stored", missing
+            absent = (negation(e.present) for e in found.events)
+            yield f"{element} is not stored", conjunction([cell.present, *absent])
     for k, event in enumerate(found.events):
         for other in found.events[:k]:
             yield f"{element} is stored twice", conjunction([event.present, other.present])

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.util import find_spec
@@ -23,7 +23,16 @@ from warploom.kernels.tensors import TensorKernel, tensor_kernel
 from warploom.schedule.backbone import Program, Role, count_flops
 from warploom.schedule.bound import Bound
 from warploom.schedule.choices import kernel_space
-from warploom.schedule.cpu import CompiledNest, aligned_copy, compile_nest, host, plain_loop, spread_of
+from warploom.schedule.cpu import (
+    CompiledNest,
+    aligned_copy,
+    compile_nest,
+    host,
+    plain_loop,
+    plain_nest,
+    sound_build,
+    spread_of,
+)
 from warploom.schedule.search import KernelModel, replay
 from warploom.tools.bench.schedule_names import SEARCH_S, SEEDS_NAME
 from warploom.tools.bench.schedule_peers import NUMPY, Peer
@@ -260,8 +269,10 @@ def _found(
     line: Line, program: Program, options: KernelOptions, arrays: Mapping[str, Array], scalars: Mapping[str, float]
 ) -> Runner:
     """Runs what the line of a search says was found."""
-    if line.get("kind") == "plain":  # nothing faster was found
-        return _runner([plain_loop(stage) for stage in program.plain.stages], arrays, scalars, options.threads)
+    if line.get("kind") == "plain":  # nothing faster was found; as it was checked, while the peer may lose NaN and infinities
+        stages = program.plain.stages
+        flags = sound_build(*stages).flags
+        return _runner([compile_nest(plain_nest(stage), flags=flags) for stage in stages], arrays, scalars, options.threads)
     return _ours(program, options, cast("dict[str, str]", line["decisions"]), arrays, scalars)
 
 
@@ -303,14 +314,15 @@ def _timed(run: Callable[[], object]) -> float:
 def race(runners: Mapping[str, Runner]) -> dict[str, Times]:
     """All in turns, every other round in reverse order; each round's time is the median of its runs, the first left out."""
     first: dict[str, float] = {}
+    cpu: dict[str, float] = {}
     for name, run in runners.items():
         run()
         time.sleep(_SPIN_S)
-        first[name] = min(_in_a_round(run))  # one run alone may find a core that sleeps, and a short kernel look hopeless
+        taken, cpu[name] = _in_a_round(run)
+        first[name] = min(taken)  # one run alone may find a core that sleeps, and a short kernel look hopeless
         time.sleep(_SPIN_S)
     least = min(first.values())
     found: dict[str, list[float]] = {name: [] for name in runners}
-    cpu: dict[str, float] = dict.fromkeys(runners, float("inf"))
     running = [name for name in runners if name == "ours" or first[name] <= _HOPELESS * least]
     if len(running) == 1 and len(runners) > 1:  # all are hopeless, or the first runs were disturbed
         running.append(min((name for name in runners if name != "ours"), key=lambda name: first[name]))
@@ -320,21 +332,21 @@ def race(runners: Mapping[str, Runner]) -> dict[str, Times]:
         for name in running if n % 2 == 0 else reversed(running):
             time.sleep(_SPIN_S)
             runners[name]()
-            taken: list[float] = []
-            began = time.process_time()
-            for seconds in _in_a_round(runners[name]):
-                taken.append(seconds)
-                cpu[name], began = min(cpu[name], 1e3 * (time.process_time() - began)), time.process_time()
+            taken, cpu_ms = _in_a_round(runners[name])
+            cpu[name] = min(cpu[name], cpu_ms)
             found[name].append(1e3 * statistics.median(taken))
     return {name: Times(tuple(found[name]) or (1e3 * first[name],), cpu[name]) for name in runners}
 
 
-def _in_a_round(run: Runner) -> Iterator[float]:
-    """Times of runs, one after the other for a round; at least one."""
-    until = time.perf_counter() + _ROUND_S
-    yield run()
-    while time.perf_counter() < until:
-        yield run()
+def _in_a_round(run: Runner) -> tuple[list[float], float]:
+    """Times of runs, one after the other for a round, at least one; the least CPU time of one, in milliseconds."""
+    until, began = time.perf_counter() + _ROUND_S, time.process_time()
+    taken: list[float] = []
+    least = float("inf")
+    while not taken or time.perf_counter() < until:
+        taken.append(run())
+        least, began = min(least, 1e3 * (time.process_time() - began)), time.process_time()
+    return taken, least
 
 
 def ratio(ours: Times, peer: Times) -> float:

@@ -24,7 +24,7 @@ import click
 from warploom.core import UserError
 from warploom.core.limits import TerminatedError
 from warploom.tools.command.lines import BAD_INPUT, EXIT_BY_STATUS, GAVE_UP, INTERRUPTED, SOLVED, plain_line
-from warploom.tools.command.outcome import Outcome, failed
+from warploom.tools.command.outcome import Outcome, failed, interrupted
 from warploom.tools.command.usage import Stopwatch
 
 PARENT = "WARPLOOM_PARENT"
@@ -106,7 +106,8 @@ class Commands(click.Group):
         options["standalone_mode"] = False
         try:
             code = super().main(args, *more, **options)
-        except click.Abort:
+        except click.Abort:  # while a command is read or imported
+            _show(interrupted(_case(given), stopwatch), given)
             sys.exit(INTERRUPTED)
         except click.ClickException as error:
             error.show()

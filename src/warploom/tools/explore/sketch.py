@@ -87,6 +87,7 @@ def explore_sketch(
         model = _model(family, options, options.fixed, progress)
         incumbent = Incumbent(model, strategy=_strategy(model, options.order), budget=Budget(options.nodes), progress=tell)
         found = run_order(incumbent, order_named(options.strategy or "depth-first", options.seed))
+    found = _with_unjudged(model, found)
     line = _line(case, model, found, stopwatch, _searched(model, found))
     if not found.answers:
         return _told(line, model, found, options)
@@ -125,9 +126,17 @@ def _replay(
         message = f"expected a decision for each parameter and hole ({', '.join(model.names)}), got none for {missing[0]!r}"
         raise refused(recorded, message, "search for the rest: give the decisions by --set")
     with without_collection():
-        found = run_order(Incumbent(model), order_named("depth-first"))
+        found = _with_unjudged(model, run_order(Incumbent(model), order_named("depth-first")))
     line = _line(case, model, found, stopwatch, {})
     return _told(line | ({"note": "; ".join(notes)} if notes else {}), model, found, options)
+
+
+def _with_unjudged(model: FamilyModel, found: Outcome[Tuned]) -> Outcome[Tuned]:
+    """Where a search ended before any kernel was proved: with the one whose proof it interrupted."""
+    if found.answers or found.complete:
+        return found
+    kept = model.unjudged(f"{found.reason}, during the proof; --replay of this line proves it")
+    return found if kept is None else replace(found, answers=(kept,))
 
 
 def written(value: object) -> str | None:
@@ -221,7 +230,8 @@ def _line(case: str, model: FamilyModel, found: Outcome[Tuned], stopwatch: Stopw
         return line | without_implementation(status, searched)
     tuned = found.answers[0][1]
     report = tuned.report
-    line = plain_line(case, "solved", stopwatch.read(), verdict=report.verdict or "unchecked")
+    why = report.reason if report.verdict == "unchecked" else ""
+    line = plain_line(case, "solved", stopwatch.read(), verdict=report.verdict or "unchecked", reason=why)
     if ended := found.reason or report.reason * report.reason.startswith(BUDGET_SPENT):
         line["ended"] = ended
     if report.domain:

@@ -25,14 +25,14 @@ def cross_entropy(L: f32["m", "v"], T: i32["m"], Y: out[f32["m"]]):
     Y[i] = log(sum(exp(L[i, j] - top[i]), over=j)) + top[i] - L[i, T[i]]
 
 
-@pytest.mark.parametrize(("columns", "threads"), [(4096, 256), (32000, 512)])
-def test_rows_that_are_summed_twice_stay_in_registers(columns: int, threads: int) -> None:
-    """Each thread loads its part of L once, in vectors; long rows have more threads."""
+@pytest.mark.parametrize(("columns", "threads", "blocks"), [(4096, 256, 128), (32000, 512, 512)])
+def test_rows_that_are_summed_twice_stay_in_registers(columns: int, threads: int, blocks: int) -> None:
+    """Each thread loads its part of L once, in vectors; long rows have more threads, which have one row each."""
     (stage,) = cross_entropy.program({"m": 512, "v": columns}, cuda_tiles).stages
     space = kernel_space(read_once(stage), SM_90)
     nest = first(space, space.usually(space.root(), lambda _: False))
     assert verify(nest) == ()
     assert hardware_sizes(nest, Kind.THREAD) == (threads,)
-    assert hardware_sizes(nest, Kind.BLOCK) == (512,)
+    assert hardware_sizes(nest, Kind.BLOCK) == (blocks,)
     loads = [around for s, around in statements(nest.body) if isinstance(s, Load) and s.memory.buffer == 0]
     assert [around[-1].kind for around in loads].count(Kind.VECTOR) == 1

@@ -18,7 +18,7 @@ from warploom.schedule.choices.objects import Habit, Objects, mapped_alike, powe
 SHARES_OF_ROWS = ((256, 4), (64, 1))
 """Threads of a row, rows of a thread."""
 _KEPT = 64
-"""Elements of a row that a thread keeps at most, where a block has threads enough."""
+"""Elements of its rows that a thread keeps at most, where a block has threads enough."""
 _MOST_THREADS = 1024
 _NEXT = 32
 """Threads along results that lie next to each other, where these are not summed."""
@@ -43,12 +43,13 @@ class Rows:
         self.fastest = next((a for a in self.stored if any(objects.stride(x, a) == 1 for x in accesses)), None)
         self.threads = threads
         """Threads of a block, or of one row."""
-        self.rows = rows
-        """Rows of one thread, which loads once what belongs to a column."""
         self.lanes = dict.fromkeys(range(len(objects.backbone.axes)), 1)
         if self.fastest is not None and self.fastest in self.summed:
             self.lanes[self.fastest] = objects.lanes(self.fastest)
         self.shared_out = self._shared_out()
+        own = max((-(-objects.backbone.axes[a].size // n) for a, n in self.shared_out.items() if a in self.summed), default=1)
+        self.rows = max(1, min(rows, _KEPT // own))
+        """Rows of one thread, which loads once what belongs to a column."""
 
     def _summed_twice(self) -> set[int]:
         """Axes along which one sum waits for another."""

@@ -58,7 +58,7 @@ from warploom.tools.explore.representatives import by_threads_or_blocks
 
 _MOST_STEPS = 800_000
 """Instructions times threads, summed over all blocks that are run."""
-_MOST_OPENED = 100
+_MOST_OPENED = 1000
 """Symbols of polynomials up to which a comparison that needs more is made without them: with more it takes minutes."""
 Arguments = tuple[Argument, ...]
 

@@ -17,7 +17,7 @@ NO = "NO"
 _TILES = (32, 16, 8, 64, 128)
 """Iterations of a tile, those that are taken first of several that divide the axis."""
 _TILES_OF_ROWS = tuple(sorted(_TILES, reverse=True))
-"""Those of rows that read nothing alike, whose tiles need no shared memory."""
+"""Tiles of rows that read nothing alike, which need no shared memory, the first first."""
 
 
 def before(fixed: Mapping[str, str], name: str) -> dict[str, str]:

@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import warploom
-from warploom.core import UserError, bf16, f16, f32
+from warploom.core import UserError, bf16, f16, f32, i32
 from warploom.gpu.machine_code import MachineCounts, counts_in, disassembled
 from warploom.kernels.suites.measured import NETWORKS, POLYBENCH
 from warploom.kernels.tensors import TENSOR_KERNELS
@@ -28,7 +28,7 @@ from warploom.schedule.bound import Bound
 from warploom.schedule.cost import loads_per_output, modelled
 from warploom.schedule.cuda import Options as CudaOptions
 from warploom.schedule.cuda import compile_kernel, cuda_kernel
-from warploom.schedule.frontend import exp, out, tensor
+from warploom.schedule.frontend import exp, log, out, tensor
 from warploom.schedule.nest import products_of
 from warploom.schedule.search import Options, explore_programs, strategy_named
 from warploom.schedule.search.modelled import ModelEvaluator
@@ -67,6 +67,12 @@ def column_softmax(X: f32["m", "n"], Y: out[f32["m", "n"]]):
     e[m, n] = exp(X[m, n] - top[n])
     total[n] = sum(e[m, n], over=m)
     Y[m, n] = e[m, n] / total[n]
+
+
+@tensor
+def cross_entropy(X: f32["m", "n"], label: i32["m"], y: out[f32["m"]]):
+    top[m] = max(X[m, n], over=n)
+    y[m] = log(sum(exp(X[m, n] - top[m]), over=n)) + top[m] - X[m, label[m]]
 
 
 @tensor
@@ -119,6 +125,8 @@ CASES: dict[str, tuple[Function, Mapping[str, int]]] = {
     "column_sums": (column_sums, {"m": 8192, "n": 4096}),
     "column_softmax": (column_softmax, {"m": 512, "n": 8192}),
     "softmax": (_KERNELS["softmax"], {"rows": 8192, "columns": 1024}),
+    "softmax-32000": (_KERNELS["softmax"], {"rows": 4096, "columns": 32000}),
+    "cross_entropy": (cross_entropy, {"m": 4096, "n": 32000}),
     "softmax-32": (_KERNELS["softmax"], {"rows": 65536, "columns": 32}),
     "layer_norm": (_KERNELS["layer_norm"], {"rows": 8192, "columns": 1024}),
     "layer_norm-odd": (_KERNELS["layer_norm"], {"rows": 4097, "columns": 999}),
@@ -206,7 +214,7 @@ def _peak_gflops(arch: str, factors: set[str]) -> float:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("case", nargs="*", choices=[*CASES, []], default=list(CASES))
+    parser.add_argument("case", nargs="*", choices=[*CASES, []], default=[], help="default: all")
     parser.add_argument("--arch", nargs="+", default=["sm_90"])
     parser.add_argument("--nodes", type=int, default=1500)
     parser.add_argument("--seeds", type=int, default=1)
@@ -216,7 +224,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     lines = given.out.read_text(encoding="utf-8").splitlines() if given.out and given.out.exists() else []
     keys = ("case", "arch", "seed", "nodes")
     known = {tuple(row[key] for key in keys) for row in map(json.loads, lines)}
-    for case in given.case:
+    for case in given.case or CASES:
         for arch in given.arch:
             for seed in range(given.seeds):
                 if (case, arch, seed, given.nodes) in known:

@@ -145,3 +145,54 @@ def test_a_register_is_not_used_behind_its_condition(use: str) -> None:
     made = parse_kernel(SCOPED + f"    if g < n:\n        {use}\n")
     found = lift(sketch_of(made, copied, {"n": 64}), made)
     assert found.verdict == "unchecked" and "part is used outside of the condition it was declared under" in found.reason
+
+
+SUMMED = """
+@kernel(block=(32, 1, 1), grid=((n + 31) // 32, 1, 1), warp_size=32)
+def summed(x: Global[f32, n + 34], y: Global[f32, n] | out, n: size):
+    g = 32 * block_id + thread_id
+    acc = accumulator(f32, op='+', init=0.0, finalize=__state)
+    BEFORE
+    if CONDITION:
+        acc.add(x[g])
+        acc.add(x[g + 1])
+    else:
+        OTHER
+    if g < n:
+        y[g] = acc.value()
+"""
+
+
+def pairs(x, y, n):
+    for i in range(n):
+        y[i] = x[i] + x[i + 1]
+
+
+def tripled(x, y, n):
+    for i in range(n):
+        y[i] = x[i + 2] + x[i] + x[i + 1]
+
+
+_BOTH = "acc.add(x[g])\n        acc.add(x[g + 1])"
+_NESTED = "if n > 100:\n            acc.add(x[g + 1])\n            acc.add(x[g])\n        else:\n            acc.add(x[g])"
+
+
+@pytest.mark.parametrize("before, spec", [("", pairs), ("acc.add(x[g + 2])", tripled)])
+@pytest.mark.parametrize("condition", ["n % 2 == 0", "n > 63", "n <= 63", "block_id > 0", "thread_id < 7"])
+@pytest.mark.parametrize(
+    "other, is_right",
+    [
+        (_BOTH, True),
+        ("acc.add(x[g + 1])\n        acc.add(x[g])", True),
+        (_NESTED + "\n            acc.add(x[g + 1])", True),
+        ("acc.add(x[g])", False),
+        ("acc.add(x[g + 1])", False),
+        ("unused: f32 = x[g]", False),
+        (_NESTED, False),
+        (_BOTH + "\n        acc.add(x[g + 1])", False),
+    ],
+)
+def test_what_one_way_adds_is_not_added_on_the_other(before: str, spec, condition: str, other: str, is_right: bool) -> None:
+    """Two additions under one condition leave the sum of the other way as it was before the first of them."""
+    text = SUMMED.replace("    BEFORE\n", f"    {before}\n" if before else "")
+    assert (verdict(text, spec, ("CONDITION", condition), ("OTHER", other)) == "proved") == is_right

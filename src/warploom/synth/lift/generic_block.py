@@ -300,9 +300,8 @@ class GenericBlock:
         for lane in path.lanes:
             row, place = cells.rows[lane], places[lane]
             old = _given(row[place])
-            if old.op == "select":
-                old = taken(old, path.at(lane))
-            new = apply(op, old, _given(values[lane]))
+            held = taken(old, path.at(lane)) if old.op == "select" else old
+            new = apply(op, held, _given(values[lane]))
             row[place] = self._merged(path, cells.conditions, lane, new, old, statement.accumulator)
 
     # ------------------------------------------------------------ places

@@ -52,7 +52,7 @@ class Rows:
         """Rows of one thread, which loads once what belongs to a column."""
 
     def _summed_twice(self) -> set[int]:
-        """Axes along which one sum waits for another."""
+        """Axes that two sums run along, whether one waits for the other or both are made of the same elements."""
         every = [{self.loop[s].axis for s in o.loops if self.loop[s].is_reduction} for o in self.objects.sums]
         return set[int]().union(*(one & other for one, other in combinations(every, 2)))
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from warploom.core import Diagnostic, Span, UserError
 from warploom.ptx.flow import branch_targets
 from warploom.ptx.instructions import (
+    COMBINING,
     Row,
     data_types,
     find_row,
@@ -258,7 +259,7 @@ class _Checker:
         for code, wanted, found in operand_faults(instruction, self.width):
             self.say(code, f"expected {wanted} in {instruction.name}, found {found}", index)
         opcode, operands, modifiers = instruction.opcode, instruction.operands, instruction.modifiers
-        combines = not {"and", "or", "xor"}.isdisjoint(modifiers)
+        combines = not COMBINING.isdisjoint(modifiers)
         has_two = isinstance(operands[0], Pair) if operands else False
         if (opcode == "lop3" and has_two != combines) or (opcode == "setp" and has_two and not _HALVES.isdisjoint(modifiers)):
             message = f"expected {'one result' if has_two else 'a predicate beside the result'} of {instruction.name}, "

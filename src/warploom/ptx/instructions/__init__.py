@@ -22,11 +22,11 @@ from warploom.ptx.instructions.lookup import (
     types,
     writes_memory,
 )
-from warploom.ptx.instructions.operands import data_types, operand_faults
+from warploom.ptx.instructions.operands import COMBINING, data_types, operand_faults
 from warploom.ptx.instructions.rows import FLOAT, HALF, INTEGER, Collective, InstructionClass, Row, Slot
 
 __all__ = [
-    "FLOAT", "HALF", "INTEGER", "ROWS", "SPACES", "TYPES", "Collective", "InstructionClass", "Row", "Slot", "data_types",
-    "destinations", "find_row", "has_form", "instruction_table", "is_memory_barrier", "is_strong", "operand_faults",
+    "COMBINING", "FLOAT", "HALF", "INTEGER", "ROWS", "SPACES", "TYPES", "Collective", "InstructionClass", "Row", "Slot",
+    "data_types", "destinations", "find_row", "has_form", "instruction_table", "is_memory_barrier", "is_strong", "operand_faults",
     "operand_names", "operand_slots", "reads_memory", "sources", "space", "types", "types_of_forms", "writes_memory",
 ]  # fmt: skip

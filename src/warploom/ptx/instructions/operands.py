@@ -17,7 +17,8 @@ Fault = tuple[str, str, str]
 
 _VECTORS = frozenset({"v2", "v4", "v8"})
 """Modifiers that say how many elements move together."""
-_COMBINING = frozenset({"and", "or", "xor"})
+COMBINING = frozenset({"and", "or", "xor"})
+"""Modifiers that combine a comparison with a predicate."""
 _SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)\Z")
 
 
@@ -98,7 +99,7 @@ def _count(instruction: Instruction) -> Iterator[Fault]:
         has_policy = "L2::cache_hint" in modifiers
         wanted = _COUNTS[opcode] + ("cas" in modifiers) + has_policy
         if opcode in ("setp", "lop3"):
-            wanted += not _COMBINING.isdisjoint(modifiers)
+            wanted += not COMBINING.isdisjoint(modifiers)
     elif opcode == "cvt" and "pack" not in modifiers and len(named) == 2:
         wanted = 2 + (named[0].endswith("x2") and named[1] == "f32") + ("rs" in modifiers)
     elif instruction.name.startswith("wgmma.mma_async") and "sp" not in modifiers and named:

@@ -21,7 +21,7 @@ from itertools import pairwise
 
 from warploom.schedule.backbone import Operator
 from warploom.schedule.choices.objects import Habit, Objects, Operation, mapped_alike
-from warploom.schedule.choices.windows import axes_read, neighbours, stored_axes
+from warploom.schedule.choices.windows import axes_read, neighbours, stored_axes, written_out
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,11 +144,6 @@ class Channels:
 
     def _unrolled(self) -> set[int]:
         """Summed axes without tiles, as many as may be written out beside the results of a thread."""
-        room = self.max_unroll // (_VECTOR * self.way.results)
-        found: set[int] = set()
-        for axis in sorted(a for a in self.reduced if self.levels[a] == 1):
-            size = self.objects.backbone.axes[axis].size
-            if size <= room:
-                found.add(axis)
-                room //= size
-        return found
+        axes = sorted(a for a in self.reduced if self.levels[a] == 1)
+        sizes = [(a, self.objects.backbone.axes[a].size) for a in axes]
+        return written_out(sizes, self.max_unroll // (_VECTOR * self.way.results))

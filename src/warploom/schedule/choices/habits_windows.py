@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from warploom.schedule.backbone import Operator
 from warploom.schedule.choices.objects import Habit, Objects, mapped_alike
-from warploom.schedule.choices.windows import axes_read, neighbours, sliding_with, stored_axes
+from warploom.schedule.choices.windows import axes_read, neighbours, sliding_with, stored_axes, written_out
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +76,8 @@ class Windows:
             room //= count
         sizes = {e.axis: max(e.sizes) for e in self.objects.backbone.extents}
         sliding = sliding_with(self.objects.backbone, self.windows, self.results)
-        found: set[int] = set()
-        for axis in sorted((a for a in self.reduced if self.levels[a] == 1), key=lambda a: (a not in sliding, sizes[a], a)):
-            if sizes[axis] <= room:
-                found.add(axis)
-                room //= sizes[axis]
-        return found
+        axes = sorted((a for a in self.reduced if self.levels[a] == 1), key=lambda a: (a not in sliding, sizes[a], a))
+        return written_out([(a, sizes[a]) for a in axes], room)
 
     def habits(self) -> Iterator[Habit]:
         is_other = self.way.is_deep is not None and self.way.is_deep != (len(self.along) > 1)

@@ -213,6 +213,7 @@ class _Window:
         self.fastest = fastest
         self.strides, self.elements = _laid_out(sides, fastest, region.dtype.size_bytes)
         self.groups = self._grouped()
+        self.group_sizes = [prod(sides[n].size for n in group) for group in self.groups]
 
     def put_into(self, nest: Nest, outside: Sequence[Loop], indices: Mapping[Memory, tuple[Affine, ...]]) -> Nest:
         self.indices = indices
@@ -279,7 +280,7 @@ class _Window:
     def _copy(self) -> Node:
         """The copy in each round of the loops outside."""
         starts = [side.start for side in self.sides]
-        every = [_Span(0, prod(self.sides[n].size for n in group)) for group in self.groups]
+        every = [_Span(0, size) for size in self.group_sizes]
         if self.slide is None:
             return self._together(lambda own: self._nodes(own, every, starts))
         side, step = self.slide.side, self.slide.step
@@ -325,8 +326,7 @@ class _Window:
 
     def _turns(self, own: Sequence[_Own]) -> int:
         """Copies of a thread."""
-        sizes = [prod(self.sides[n].size for n in group) for group in self.groups]
-        return prod(-(-size // step) for size, (_, step) in zip(sizes, own, strict=True))
+        return prod(-(-size // step) for size, (_, step) in zip(self.group_sizes, own, strict=True))
 
     def _along_dimensions(self) -> tuple[list[Loop], list[_Own]]:
         """Threads lie along the last index, those of further dimensions along those before it; what their number does not divide
@@ -354,7 +354,7 @@ class _Window:
         """Threads lie along the last index, then along those before it, as many as there are places; of a box that is turned as
         many along the last one as share a sector, then along what lies in line in the box, so that both are read well."""
         order = list(reversed(range(len(self.groups))))
-        sizes = [prod(self.sides[n].size for n in group) for group in self.groups]
+        sizes = self.group_sizes
         count = prod(hardware_sizes(self.nest, Kind.THREAD))
         shares: list[Share] = []
         if self.fastest < len(self.sides) - 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import combinations
 from math import gcd
 
@@ -42,6 +42,16 @@ def stored_axes(backbone: Backbone) -> list[int]:
     assert access is not None
     strides = backbone.regions[access.region].strides
     return [a for _, a in sorted((s, a) for i, s in zip(access.indices, strides, strict=True) for a, _ in i.terms)]
+
+
+def written_out(sizes: Iterable[tuple[int, int]], room: int) -> set[int]:
+    """Axes whose loops fit together into so many copies of a body; `sizes` has them in the order in which they are taken."""
+    found: set[int] = set()
+    for axis, size in sizes:
+        if size <= room:
+            found.add(axis)
+            room //= size
+    return found
 
 
 def sliding_with(backbone: Backbone, regions: Collection[int], axes: Collection[int]) -> set[int]:

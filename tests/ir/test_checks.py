@@ -166,6 +166,7 @@ def test_masked_accesses_may_be_out_of_bounds():
         (["if thread_id > 0:", "    s[thread_id] = x[g]", "sync()", "z[g] = s[thread_id]"], "s"),
         (["if thread_id > 0:", "    v: i32 = x[g]", "z[g] = v"], "v"),
         (["if thread_id > 0:", "    i = 1", "z[g] = x[i]"], "i"),
+        (["if thread_id < 0:", "    v: i32 = x[g]", "z[g] = v"], "v"),
     ],
 )
 def test_undefined_elements(body, name):

@@ -9,8 +9,9 @@ import pytest
 from click.testing import CliRunner, Result
 from tests.tools.contract import lines_of
 
-from warploom.core import UnsupportedError
+from warploom.core.limits import LimitReachedError
 from warploom.kernels.tunables import tunable_sketch
+from warploom.schedule.sketches import FamilyModel
 from warploom.tools.cli import cli
 from warploom.tools.command.outcome import nothing_said
 from warploom.tools.synth.best import best_of
@@ -98,6 +99,19 @@ def test_a_budget_that_ends_first_leaves_it_open() -> None:
     assert (result.exit_code, line["status"]) == (3, "unknown") and "budget" in str(line["reason"])
 
 
-def test_without_a_completed_setting_nothing_is_chosen() -> None:
-    with pytest.raises(UnsupportedError, match="NO_SETTING"):
+def test_a_search_that_gives_up_before_it_has_a_kernel_chooses_nothing() -> None:
+    with pytest.raises(LimitReachedError, match="budget"):
         best_of("mult64", tunable_sketch("mult64"), "sm_80", 0.0, nothing_said)
+
+
+def test_completions_that_may_have_been_missed_leave_it_open(file: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(FamilyModel, "given_up", [({"lanes": 32}, "budget: nodes")])
+    monkeypatch.setattr(FamilyModel, "answer", lambda self, candidate: None)
+    result, line = best(f"{file}:turned")
+    assert (result.exit_code, line["status"], line["reason"]) == (3, "unknown", "budget: nodes")
+
+
+def test_a_family_without_a_kernel_is_told(file: str) -> None:
+    Path(file).write_text(FAMILY.replace("wl.global_id()] + 1", "wl.global_id()] + 2"))
+    result, line = best(f"{file}:turned")
+    assert (result.exit_code, line["status"]) == (2, "error") and "NO_SETTING: expected a setting" in str(line["reason"])

@@ -79,7 +79,7 @@ from warploom.ir.kernel.vectors import (
     vector_problem,
     vector_type,
 )
-from warploom.ir.kernel.verify import is_hole_name, shared_arrays, statements, stored_arrays, verify
+from warploom.ir.kernel.verify import is_hole_name, shared_arrays, statements, stored_arrays, variable_types, verify
 from warploom.ir.kernel.waits import Event
 from warploom.ir.linear import from_linear, linear
 
@@ -177,6 +177,7 @@ __all__ = [
     "statements",
     "stored_arrays",
     "tabulate",
+    "variable_types",
     "vector_problem",
     "vector_type",
     "verify",

@@ -141,6 +141,78 @@ def test_all_problems_come_at_once():
     assert [(d.code, d.span.line) for d in caught.value.diagnostics] == [("SHUFFLE_WIDTH", 13), ("NAME_UNKNOWN", 17)]
 
 
+READY = """\
+@kernel(block=(32, 1, 1), grid=(1, 1, 1), warp_size=32)
+def k(x: Global[i32, 32], y: Global[i32, 32] | out):
+    r = register(i32, 4)
+    a = accumulator(i32, 2, op='+', init=0, finalize=__state)
+    i = 0
+{lines}
+    y[thread_id] = x[thread_id]
+"""
+
+
+def ready(lines: str) -> str:
+    """The codes of what is wrong."""
+    try:
+        ir.verify(ir.parse_kernel(READY.format(lines="\n".join(f"    {line}" for line in lines.split("\n")))))
+    except UserError as error:
+        return " ".join(sorted({d.code for d in error.diagnostics}))
+    return ""
+
+
+@pytest.mark.parametrize(
+    "made", ["j = 1", "v: i32 = x[0]", "b = accumulator(i32, op='+', init=0, finalize=__state)", "q = register(i32, 1)"]
+)
+@pytest.mark.parametrize(
+    "around",
+    ["if thread_id < 4:\n    {0}", "if i < 4:\n    i = 3\nelse:\n    {0}", "for k in range(2):\n    {0}",
+     "for k in range(0):\n    {0}", "for k in range(3, 1):\n    {0}",
+     "for k in range(2):\n    for m in range(k):\n        {0}\n    {1}"],
+)  # fmt: skip
+def test_names_of_branches_and_loops_end_with_them(made: str, around: str) -> None:
+    use = {"j": "y[j] = x[0]", "v": "y[0] = v", "b": "y[0] = b.value()", "q": "q[0] = x[0]"}[made[0]]
+    lines = around.format(made, use) + ("" if "{1}" in around else f"\n{use}")
+    outlives = made[0] in "jv" and (around[:2] == "if" or around.startswith("for k in range(2):\n    {0}"))
+    assert ready(lines) == ("" if outlives else "NAME_NOT_READY")
+    assert ready(f"if thread_id < 4:\n    {made}\n    {use}") == ""
+
+
+def test_names_that_a_loop_sets_in_every_trip() -> None:
+    assert ready("for k in range(2):\n    for m in range(k, 2):\n        v: i32 = x[m]\n    y[k] = v\ny[0] = v") == ""
+    assert ready("for k in range(300):\n    v: i32 = x[k % 32]\ny[0] = v") == ""
+    assert ready("for k in range(300):\n    for m in range(k + 1):\n        v: i32 = x[m]\n    y[0] = v") == "NAME_NOT_READY"
+    assert ready("for k in range(i):\n    v: i32 = x[0]\ny[0] = v") == "NAME_NOT_READY"
+    assert ready("if thread_id < 4:\n    a[0].add(x[0])\n    r[0] = x[0]\ny[0] = a[0].value()\nr[1] = r[0]") == ""
+
+
+@pytest.mark.parametrize(
+    "lines",
+    ["for k in range(2):\n    k = k + 1", "for i in range(2):\n    i = 0",
+     "for k in range(2):\n    for k in range(2):\n        y[k] = x[k]", "for k in range(2):\n    y[k] = x[k]\nk = 3",
+     "if i < 2:\n    r = register(i32, 4)", "r = register(i32, 4)"],
+)  # fmt: skip
+def test_names_of_loop_variables_and_arrays_are_new(lines: str) -> None:
+    assert ready(lines) == "NAME_REUSED"
+
+
+def test_a_loop_variable_ends_with_its_loop() -> None:
+    assert ready("for k in range(2):\n    y[k] = x[k]\ny[k] = x[0]") == "NAME_NOT_READY"
+    assert ready("for k in range(2):\n    y[k] = x[k]\nfor k in range(3):\n    y[k] = x[k]") == ""
+
+
+@pytest.mark.parametrize(
+    ("number", "is_held"),
+    [("i32(1.5)", False), ("i32(2.0)", True), ("i32('nan')", False), ("i32('inf')", False), ("i32(4294967295)", True),
+     ("i32(4294967296)", False), ("i32(-2147483648)", True), ("i32(-2147483649)", False)],
+)  # fmt: skip
+def test_integers_are_of_their_type(number: str, is_held: bool) -> None:
+    assert ready(f"y[0] = {number}") == ("" if is_held else "NUMBER_TYPE")
+    start = number[4:-1]
+    assert ready(f"b = accumulator(i32, op='+', init={start}, finalize=__state)") == ("" if is_held else "NUMBER_TYPE")
+    assert ready("v: f32 = f32(1.5)") == ""
+
+
 def test_arrays_stored_to_anywhere():
     zero, k = ir.IndexConst(0), ir.IndexVar("k")
     store = {name: ir.Store(name, (zero,), ir.ValueConst(0, i32)) for name in "yzwv"}
@@ -162,12 +234,14 @@ def test_a_hole_name_stands_in_one_line(name):
 ACC = "    acc = accumulator(i32, 2, op='plus7', init=0, finalize=__state)\n"
 
 
-@pytest.mark.parametrize("other", [ACC.replace("i32, 2", "i32, 3"), ACC.replace("plus7", "+"), ACC.replace("i32, 2", "i64, 2")])
+@pytest.mark.parametrize(
+    "other", [ACC, ACC.replace("i32, 2", "i32, 3"), ACC.replace("plus7", "+"), ACC.replace("i32, 2", "i64, 2")]
+)
 def test_an_accumulator_has_one_shape_type_and_operator(other):
     assert ACC in GOOD
     with pytest.raises(UserError) as caught:
         ir.verify(ir.parse_kernel(GOOD.replace(ACC, ACC + other)))
-    assert "expected a new name for the accumulator, got acc, declared differently before" in str(caught.value)
+    assert "expected a new name for the accumulator, got acc, declared before" in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["n", "x"])

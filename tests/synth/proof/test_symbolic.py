@@ -59,6 +59,7 @@ def test_out_of_bounds_and_undefined_reads():
     assert codes("y[thread_id] = x[thread_id + 1] if thread_id < 7 else i32(0)") == []
     assert codes("r = register(i32, 2)\nr[0] = x[thread_id]\ny[thread_id] = r[1]") == ["UNDEFINED_READ"]
     assert codes("if thread_id < 4:\n    v: i32 = x[0]\ny[thread_id] = v") == ["UNDEFINED_READ"]
+    assert codes("if thread_id < 0:\n    v: i32 = x[0]\ny[thread_id] = v + v") == ["UNDEFINED_READ"]
     assert codes("s = shared(i32, 8)\nif thread_id < 4:\n    s[thread_id] = x[0]\nsync()\ny[thread_id] = s[7 - thread_id]") == [
         "UNDEFINED_READ"
     ]

@@ -49,7 +49,7 @@ from warploom.ir.kernel.nodes import (
 from warploom.ir.kernel.pending import Pending
 from warploom.ir.kernel.races import Found, Stamps
 from warploom.ir.kernel.shuffles import source_thread
-from warploom.ir.kernel.verify import statements
+from warploom.ir.kernel.verify import statements, variable_types
 from warploom.ir.kernel.words import matched, mixed
 
 Value: TypeAlias = tuple[Data, DType]
@@ -79,7 +79,7 @@ class KernelRun:
         self.shared: dict[str, SharedArray] = {}
         self.registers: dict[str, Planes] = {}
         self.accumulators: dict[str, tuple[Planes, Accumulator]] = {}
-        self.values: dict[str, Planes] = {}
+        self.values = {name: self._unset(dtype) for name, dtype in variable_types(kernel).items()}
         self.operators = {o.name: o for o in kernel.operators}
         self.executed: NDArray[np.int64] | int = 0
         self.together = 1
@@ -90,6 +90,9 @@ class KernelRun:
         self.indices = Indices(self._builtins(), sizes, self.report)
         self.thread = np.arange(self.threads, dtype=np.int64)[None, :]
         self.block = np.arange(first, first + blocks, dtype=np.int64)[:, None]
+
+    def _unset(self, dtype: DType) -> Planes:
+        return Planes(dtype, (), [zeros((1, 1), dtype, self.arithmetic)], [np.zeros((1, 1), np.bool_)])
 
     def _builtins(self) -> dict[tuple[str, int], IndexValue]:
         result: dict[tuple[str, int], IndexValue] = {}
@@ -444,13 +447,9 @@ class KernelRun:
                 self._declare(stmt)
             case SetIndex(name, expr):
                 self.indices.set(name, self.indices.value(expr, where), where)
-            case SetValue(name, dtype, expr):
+            case SetValue(name, _, expr):
                 data, _ = self.value(expr, where)
-                planes = self.values.get(name)
-                if planes is None or planes.dtype != dtype:
-                    empty = zeros((1, 1), dtype, self.arithmetic)
-                    planes = self.values[name] = Planes(dtype, (), [empty], [np.zeros((1, 1), np.bool_)])
-                planes.store(0, data, where)
+                self.values[name].store(0, data, where)
             case Store():
                 self._store(stmt, where)
             case Accumulator(name, dtype, shape, _, init):

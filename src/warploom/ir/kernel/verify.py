@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
-from typing import assert_never
+from typing import NoReturn, assert_never
 
 from warploom.core import NOWHERE, Diagnostic, DType, Span, UserError, scalar_of, u32
 from warploom.core.launch import MAX_BLOCK, MAX_BLOCK_THREADS, MAX_GRID, STATIC_SHARED_BYTES
+from warploom.ir.kernel.evaluate import Indices, Where
 from warploom.ir.kernel.nodes import (
     UNARY,
     Accumulate,
@@ -63,14 +64,17 @@ COPY_BYTES = (4, 8, 16)
 """Bytes that one asynchronous copy may move. Source: PTX ISA, cp.async."""
 MOST_GROUPS = (1 << 31) - 1
 """Most groups of copies that a wait may leave: `cp.async.wait_group` takes a constant of 32 bits."""
+_MOST_ROUNDS = 256
+"""Trips of nested loops whose bounds are looked at one by one."""
 
 
 def verify(kernel: Kernel) -> None:
     """Raises UserError with every problem found.
 
-    Unknown names and names with two meanings, ranks and element types that do not agree, misused holes, shuffle widths, loop
-    bounds that are not static (a spec, which has one thread, may use sizes), stores to inputs, barriers that part of a block
-    may miss, asynchronous copies that no machine makes, blocks, grids and shared memory that no launch may ask for.
+    Unknown names, those of a branch or loop outside of it, names with two meanings, ranks and element types that do not agree,
+    numbers that an integer type does not have, misused holes, shuffle widths, loop bounds that are not static (a spec, which has
+    one thread, may use sizes), stores to inputs, barriers that part of a block may miss, asynchronous copies that no machine
+    makes, blocks, grids and shared memory that no launch may ask for.
     """
     verifier = _Verifier(kernel)
     verifier.run()
@@ -93,6 +97,11 @@ def shared_arrays(kernel: Kernel) -> frozenset[str]:
     return frozenset(s.name for s in statements(kernel.body) if isinstance(s, Declare) and s.space == "shared")
 
 
+def variable_types(kernel: Kernel) -> dict[str, DType]:
+    """Variables of data -> their types."""
+    return {s.name: s.dtype for s in statements(kernel.body) if isinstance(s, SetValue)}
+
+
 def statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
     """All of them, each before those inside it."""
     for stmt in body:
@@ -101,6 +110,10 @@ def statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
             yield from statements(stmt.body)
         elif isinstance(stmt, If):
             yield from statements((*stmt.then, *stmt.other))
+
+
+def _refuse(code: str, message: str, bad: Where, fix: str = "") -> NoReturn:
+    raise UserError(Diagnostic(code, message, fix=fix))
 
 
 @dataclass(slots=True)
@@ -120,6 +133,10 @@ class _Verifier:
     indices: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     """The things that each index variable depends on: some of `thread`, `block`, `size`."""
     sorts: dict[str, str] = field(default_factory=dict[str, str])
+    ready: set[str] = field(default_factory=set[str])
+    """Names of arrays and accumulators in whose scope this place is, and of variables that were set, in some threads at least."""
+    rounds: Sequence[Mapping[str, int]] | None = ({},)
+    """Values of the variables of the loops around, trip by trip; None: too many, or not known."""
     shared_bytes: int = 0
     """Bytes of the arrays met, one after the other, each aligned to its elements, or to its copies."""
     together: int = 1
@@ -138,6 +155,15 @@ class _Verifier:
         if known != sort:
             message = f"expected a new name for the {sort}, got {name}, already in use ({known})"
             self.wrong("NAME_REUSED", message, "rename one of the two")
+
+    def known(self, names: Container[str], name: str, what: str) -> bool:
+        """Whether it is one of these, and ready."""
+        if name not in names:
+            self.wrong("NAME_UNKNOWN", f"expected {what} before, got {name}")
+        elif name not in self.ready:
+            message = f"expected {what} before, got {name}, of a branch or loop that ends before"
+            self.wrong("NAME_NOT_READY", message, "put it before that branch or loop, or what uses it inside")
+        return name in names
 
     # ------------------------------------------------------------ kernel
 
@@ -188,6 +214,7 @@ class _Verifier:
         if param.space == "constant" and param.is_output:
             self.wrong("STORE_TO_INPUT", f"expected constant array {param.name} to be only read, got an output")
         self.arrays[param.name] = _Array(len(param.shape), param.dtype, param.is_output)
+        self.ready.add(param.name)
 
     def over_sizes(self, expr: IndexExpr, what: str) -> None:
         if self.index(expr) - {"size"} or isinstance(expr, HoleUse):
@@ -209,8 +236,7 @@ class _Verifier:
                 self.number(value)
                 return _STATIC
             case IndexVar(name):
-                if name not in self.indices:
-                    self.wrong("NAME_UNKNOWN", f"expected an index variable set before, got {name}")
+                self.known(self.indices, name, "an index variable set")
                 return self.indices.get(name, _STATIC)
             case SizeVar(name):
                 if name not in self.kernel.sizes:
@@ -268,19 +294,18 @@ class _Verifier:
     def value(self, expr: ValueExpr) -> DType | None:
         """The expression's type, None where an unknown name hides it."""
         match expr:
-            case ValueConst(_, dtype):
+            case ValueConst(number, dtype):
+                self.held(number, dtype)
                 return dtype
             case Read(name, index, span):
                 outer, self.span = self.span, span if span != NOWHERE else self.span
+                self.known(self.arrays, name, "an array declared")
                 array = self.arrays.get(name)
-                if array is None:
-                    self.wrong("NAME_UNKNOWN", f"expected an array declared before, got {name}")
                 self.element(name, array.rank if array else len(index), index)
                 self.span = outer
                 return array.dtype if array else None
             case ValueVar(name):
-                if name not in self.values:
-                    self.wrong("NAME_UNKNOWN", f"expected a variable set before, got {name}")
+                self.known(self.values, name, "a variable set")
                 return self.values.get(name)
             case Arith(op, operands):
                 return self.arith(op, operands)
@@ -344,10 +369,9 @@ class _Verifier:
                     self.wrong("DTYPE_MISMATCH", f"expected a vector with component {'xyzw'[position]}, got {dtype.name}")
                 return None if dtype is None else scalar_of(dtype)
             case Accumulated(name, index):
-                accumulator = self.accumulators.get(name)
-                if accumulator is None:
-                    self.wrong("NAME_UNKNOWN", f"expected an accumulator declared before, got {name}")
+                if not self.known(self.accumulators, name, "an accumulator declared"):
                     return None
+                accumulator = self.accumulators[name]
                 self.element(name, len(accumulator.shape), index)
                 return self.bound({"$state": accumulator.dtype}, accumulator.finalize)
             case _:
@@ -355,11 +379,17 @@ class _Verifier:
 
     def bound(self, names: dict[str, DType], expr: ValueExpr) -> DType | None:
         """The type of an expression over some extra variables."""
-        outer = self.values
-        self.values = outer | names
+        outer, ready = self.values, self.ready
+        self.values, self.ready = outer | names, ready.union(names)
         dtype = self.value(expr)
-        self.values = outer
+        self.values, self.ready = outer, ready
         return dtype
+
+    def held(self, number: int | float, dtype: DType) -> None:
+        """Integer types hold integers of as many bits, with a sign or without."""
+        kind = scalar_of(dtype)
+        if not kind.is_float and not (number == number // 1 and -(1 << (kind.bits - 1)) <= number < 1 << kind.bits):
+            self.wrong("NUMBER_TYPE", f"expected an integer of {kind.bits} bits for {dtype.name}, got {str(number)[:20]}")
 
     def arith(self, op: str, operands: tuple[ValueExpr, ...]) -> DType | None:
         types = [self.value(o) for o in operands]
@@ -401,46 +431,53 @@ class _Verifier:
                     self.shared(name, dtype.size_bytes, prod(shape))
                 self.name(name, "array")
                 array = _Array(len(shape), dtype, True)
-                if self.arrays.setdefault(name, array) != array:
-                    self.wrong("NAME_REUSED", f"expected a new name for the array, got {name}, declared differently before")
+                if self.arrays.setdefault(name, array) != array or (space == "register" and name in self.ready):
+                    self.wrong("NAME_REUSED", f"expected a new name for the array, got {name}, declared before")
                 if any(e < 1 for e in shape):
                     self.wrong("SHAPE_MISMATCH", f"expected extents of 1 or more for {name}, got {shape}")
+                self.ready.add(name)
             case SetIndex(name, expr):
                 self.name(name, "index variable")
                 self.indices[name] = self.indices.get(name, _STATIC) | self.index(expr) | under
+                self.ready.add(name)
             case SetValue(name, dtype, value):
                 self.name(name, "variable")
                 self.same(f"variable {name}", dtype, self.value(value))
                 self.same(f"variable {name}", self.values.setdefault(name, dtype), dtype)
+                self.ready.add(name)
             case Store(name, index, value):
                 dtype = self.value(value)
                 self.store(name, index, dtype)
                 if stmt.is_async:
                     self.copy(stmt, dtype)
-            case Accumulator(name, dtype, shape, op, _, finalize):
+            case Accumulator(name, dtype, shape, op, start, finalize):
                 self.name(name, "accumulator")
+                self.held(start, dtype)
                 self.operator(op, dtype, frozenset(FOLDS))
                 self.bound({"$state": dtype}, finalize)
                 known = self.accumulators.setdefault(name, stmt)
-                if (known.dtype, known.shape, known.op) != (dtype, shape, op):
-                    self.wrong("NAME_REUSED", f"expected a new name for the accumulator, got {name}, declared differently before")
+                if (known.dtype, known.shape, known.op) != (dtype, shape, op) or name in self.ready:
+                    self.wrong("NAME_REUSED", f"expected a new name for the accumulator, got {name}, declared before")
+                self.ready.add(name)
             case Accumulate(name, index, value, guard):
                 self.index(guard)
-                accumulator = self.accumulators.get(name)
                 dtype = self.value(value)
-                if accumulator is None:
-                    self.wrong("NAME_UNKNOWN", f"expected an accumulator declared before, got {name}")
+                if not self.known(self.accumulators, name, "an accumulator declared"):
                     return
+                accumulator = self.accumulators[name]
                 self.element(name, len(accumulator.shape), index)
                 self.same(f"values for accumulator {name}", accumulator.dtype, dtype)
             case For():
                 self.loop(stmt, under)
             case If(cond, then, other):
-                inner, outside = under | self.index(cond), self.multiples
+                inner, outside, before = under | self.index(cond), self.multiples, self.ready
                 self.multiples = size_multiples(cond, outside)
+                self.ready = set(before)
                 self.body(then, inner)
-                self.multiples = outside
+                self.multiples, first = outside, self.ready
+                self.ready = set(before)
                 self.body(other, inner)
+                self.ready = before | self.variables(first | self.ready)
             case Sync():
                 self.meeting("sync()", under)
             case CommitCopies():
@@ -485,10 +522,9 @@ class _Verifier:
             self.wrong("SHARED_MEMORY", message, "use smaller shared arrays, or a smaller tile")
 
     def store(self, name: str, index: tuple[IndexExpr, ...], dtype: DType | None) -> None:
-        array = self.arrays.get(name)
-        if array is None:
-            self.wrong("NAME_UNKNOWN", f"expected an array declared before, got {name}")
+        if not self.known(self.arrays, name, "an array declared"):
             return
+        array = self.arrays[name]
         self.element(name, array.rank, index)
         self.same(f"values for {name}", array.dtype, dtype)
         if not array.is_storable:
@@ -496,7 +532,10 @@ class _Verifier:
 
     def loop(self, loop: For, under: frozenset[str]) -> None:
         depends = self.index(loop.start) | self.index(loop.stop)
-        self.name(loop.var, "index variable")
+        if loop.var in self.ready:
+            message = f"expected a new name for the loop variable, got {loop.var}, which is set where the loop begins"
+            self.wrong("NAME_REUSED", message, "rename one of the two")
+        self.name(loop.var, "loop variable")
         if loop.step == 0:
             self.wrong("STEP_ZERO", "expected a loop step other than 0, got 0")
         if depends and self.kernel.threads > 1:
@@ -508,6 +547,29 @@ class _Verifier:
         self.indices[loop.var] = self.indices.get(loop.var, _STATIC) | depends
         outside = self.together
         self.together = loop.stop.value if loop.is_vector and isinstance(loop.stop, IndexConst) else 1
-        self.body(loop.body, under)
-        self.body(loop.body, under)  # what the end of the body sets, its start may use
-        self.together = outside
+        before, around = self.ready, self.rounds
+        trips = self.trips(loop)
+        self.rounds = None
+        if trips and sum(map(len, trips)) <= _MOST_ROUNDS:
+            self.rounds = [{**outer, loop.var: k} for outer, found in zip(around or (), trips, strict=True) for k in found]
+        for _ in range(2):  # what the end of the body sets, its start may use
+            self.ready = {*before, loop.var}
+            self.body(loop.body, under)
+        self.ready = before | self.variables(self.ready) if trips and all(trips) else before
+        self.together, self.rounds = outside, around
+
+    def trips(self, loop: For) -> list[range]:
+        """The values of its variable in each round of the loops around it; none where bounds or rounds are not that simple."""
+        found: list[range] = []
+        for outer in self.rounds or ():
+            indices = Indices({}, {}, _refuse)
+            indices.variables = {name: (value, None) for name, value in outer.items()}
+            try:
+                found.append(range(indices.number(loop.start), indices.number(loop.stop), loop.step or 1))
+            except (UserError, KeyError):
+                return []
+        return found
+
+    def variables(self, names: set[str]) -> set[str]:
+        """Those that outlive the branch or loop that sets them, as arrays, accumulators and loop variables do not."""
+        return {n for n in names if self.sorts.get(n) in ("variable", "index variable")}

@@ -46,6 +46,7 @@ from warploom.ir import (
     ValueVar,
     Vote,
     WaitCopies,
+    variable_types,
 )
 from warploom.solve import FALSE as NEVER
 from warploom.solve import Formula, conjunction, disjunction, negation
@@ -88,7 +89,8 @@ class GenericBlock:
         self.private: dict[str, _Cells] = {}
         self.shared: dict[str, _Cells] = {}
         self.accumulators: dict[str, Accumulator] = {}
-        self.variables: dict[str, tuple[Values, DType]] = {}
+        unset: Values = [None] * self.threads
+        self.variables = {name: (unset, dtype) for name, dtype in variable_types(kernel).items()}
         self.findings = Findings()
         self.iteration: tuple[str, ...] = ()
         self.finished: set[str] = set()
@@ -204,7 +206,7 @@ class GenericBlock:
 
     def _set_value(self, name: str, dtype: DType, value: ValueExpr, path: Path) -> None:
         new = self._converted(value, dtype, path)
-        old: Values = self.variables[name][0] if name in self.variables else [None] * self.threads
+        old = self.variables[name][0]
         if name in self.carried:
             self.carried.discard(name)
             old = [atom("carried", (name,))] * self.threads  # no term of a kernel
@@ -375,7 +377,7 @@ class GenericBlock:
             case ValueVar(name):
                 if name in self.carried:
                     raise UnliftableError(f"{self.span}: {name} holds what an earlier iteration of a loop over a size left there")
-                values: Values = self.variables[name][0] if name in self.variables else [None] * self.threads
+                values = self.variables[name][0]
                 return self._each(path, lambda lane: self._defined(values[lane], name, lane, path))
             case Arith(op, operands):
                 return self._arith(op, [self._value(o, path) for o in operands], path)

@@ -46,6 +46,7 @@ from warploom.ir import (
     ValueVar,
     Vote,
     WaitCopies,
+    variable_types,
 )
 from warploom.synth.proof.accesses import Accesses
 from warploom.synth.proof.lanes import Findings, Lanes, Mask, source_lanes
@@ -133,7 +134,8 @@ class Block:
         self.memory: dict[str, Memory] = dict(run.memory)
         self.private: dict[str, _Private] = {}
         self.accumulators: dict[str, Accumulator] = {}
-        self.variables: dict[str, tuple[Values, DType]] = {}
+        unset: Values = [None] * self.threads
+        self.variables = {name: (unset, dtype) for name, dtype in variable_types(kernel).items()}
         self.executed = np.zeros(self.threads, dtype=np.int64)
         self.groups = 0
         """Groups of asynchronous copies that the threads have committed."""
@@ -165,7 +167,7 @@ class Block:
                 self.lanes.assign(name, self.lanes.evaluate(expr, mask), mask)
             case SetValue(name, dtype, value):
                 new = self._converted(value, dtype, mask)
-                old = self.variables[name][0] if name in self.variables else [None] * self.threads
+                old = self.variables[name][0]
                 self.variables[name] = ([o if n is None else n for o, n in zip(old, new, strict=True)], dtype)
                 self.listener.writes(statement, (), [0] * self.threads, new, mask)
             case Store():
@@ -303,8 +305,7 @@ class Block:
                 return self._read(array, index, mask, expr.span)
             case ValueVar(name):
                 self.listener.reads_variable(name, mask)
-                values: Values = self.variables[name][0] if name in self.variables else [None] * self.threads
-                return self._defined(values, mask, name)
+                return self._defined(self.variables[name][0], mask, name)
             case Arith(op, operands):
                 return self._arith(op, [self._value(o, mask) for o in operands], mask)
             case ValueSelect(cond, then, other):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from warploom.core import Diagnostic, Span, UnsupportedError, UserError, require_file
+from warploom.core.limits import LimitReachedError
 from warploom.kernels import find, is_example
 from warploom.kernels.tunables import is_tunable, tunable_sketch
 from warploom.machines import compiled_architecture
@@ -45,7 +46,8 @@ class Best:
 
 
 def best_of(case: str, family: TunableSketch, arch: str, budget_s: float | None, progress: Progress) -> Best:
-    """The fastest setting by the model, at the family's sizes. UnsupportedError (NO_SETTING) where none was completed."""
+    """The fastest setting by the model, at the family's sizes. UnsupportedError (NO_SETTING) where there is none,
+    LimitReachedError where the search gave up before it had one."""
     tuned, model = picked(family, arch, budget_s, progress)
     others = list(model.others(tuned.setting))
     arch = model.device.name
@@ -65,9 +67,10 @@ def picked(family: TunableSketch, arch: str, budget_s: float | None, progress: P
         found = run_order(Incumbent(model, progress=tell), order_named("depth-first"))
     if not found.answers:
         why = (model.why_none() if found.complete else "") or found.reason or "the budget ended"
+        if not found.complete or model.given_up:
+            raise LimitReachedError(why)
         message = f"expected a setting of the parameters with a kernel, got none: {why}"
-        fix = "Give it a longer --budget, or another --arch."
-        raise UnsupportedError(Diagnostic("NO_SETTING", message, family.span, fix))
+        raise UnsupportedError(Diagnostic("NO_SETTING", message, family.span, "Give it another --arch."))
     return found.answers[0][1], model
 
 

@@ -93,6 +93,20 @@ def test_files_that_cannot_be_run(tmp_path):
     assert (found.code, found.span.line, found.span.column) == ("UNKNOWN_NAME", 4, 7)
 
 
+@pytest.mark.parametrize("terms", [20, 3000])
+def test_a_sum_of_too_many_terms_is_told_apart_from_functions_that_recurse(tmp_path, terms):
+    file = tmp_path / "sums.py"
+    text = " + ".join(f"x[{k}]" for k in range(terms))
+    head = "import warploom as wl\n@wl.sketch(block=1)\ndef f(x: wl.Global[wl.f32, 3000], y: wl.Global[wl.f32, 1]):\n"
+    file.write_text(f"{head}    y[0] = {text}\n")
+    if terms == 20:
+        assert len(load(file)) == 1
+        return
+    assert fails(file).code == "NESTED_TOO_DEEPLY"
+    file.write_text("def f(n):\n    return f(n + 1)\nf(0)\n")
+    assert fails(file).code == "IMPORT_FAILED"
+
+
 @pytest.mark.parametrize("statement", ["raise SystemExit(0)", "import sys; sys.exit()", "raise GeneratorExit"])
 def test_a_file_cannot_end_the_program(tmp_path, statement):
     file = tmp_path / "ends.py"

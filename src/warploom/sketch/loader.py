@@ -9,6 +9,7 @@ import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from traceback import walk_tb
 
 from warploom.core import Diagnostic, Span, UserError, raised_at, read_bytes, read_text_file, require_file
 from warploom.core.limits import TerminatedError
@@ -18,6 +19,8 @@ from warploom.sketch.sketches import Broken, Sketch, collecting_broken
 
 MATRIX = ".matrix"
 """Ending of the files that hold matrix programs."""
+_OWN_CALLS = 100
+"""Calls inside one another of a file's functions, beyond which it is these that recurse."""
 _numbers = itertools.count(1)
 
 _NO_SKETCH = (
@@ -124,6 +127,12 @@ def _run_once(file: Path, variables: dict[str, object]) -> None:
     exec(compile(text, str(file), "exec"), variables)
 
 
+def _recurses(error: RecursionError, file: Path) -> bool:
+    """Whether functions of the file call themselves, rather than that its text is read."""
+    names = {str(file), str(file.absolute())}
+    return sum(frame.f_code.co_filename in names for frame, _ in walk_tb(error.__traceback__)) > _OWN_CALLS
+
+
 def _problems(error: BaseException, file: Path) -> tuple[Diagnostic, ...]:
     """Diagnostics of an exception of the file, with what the user can do about it."""
     match error:
@@ -133,6 +142,10 @@ def _problems(error: BaseException, file: Path) -> tuple[Diagnostic, ...]:
             line, column = error.lineno or 1, error.offset or 1
             where = Span(str(error.filename or file), line, column, line, column + 1, (error.text or "").rstrip("\n"))
             return (Diagnostic("SYNTAX", f"invalid Python: {error.msg}", where, "Correct the syntax."),)
+        case RecursionError() if not _recurses(error, file):
+            message = "expected expressions nested less deeply, got one beyond what is read, such as a sum of thousands of terms"
+            where = raised_at(error, file) or Span(str(file), 1, 1, 1, 1)
+            return (Diagnostic("NESTED_TOO_DEEPLY", message, where, "Write a loop or sum(..., over=k), or several statements."),)
         case _:
             message = f"running the file raised {type(error).__name__}" + (f": {error}" if str(error) else "")
             where = raised_at(error, file) or Span(str(file), 1, 1, 1, 1)

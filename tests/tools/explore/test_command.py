@@ -85,6 +85,12 @@ def test_wrong_requests(arguments: tuple[str, ...], code: str) -> None:
     assert f"{code}: " in str(line["reason"])
 
 
+def test_a_file_as_journal_is_told_of_replay(tmp_path: Path) -> None:
+    (tmp_path / "line.json").write_text("{}")
+    result = CliRunner().invoke(cli, ["explore", "matmul", "--journal", str(tmp_path / "line.json")])
+    assert result.exit_code == 2 and "--replay" in result.stderr
+
+
 def test_the_space_of_the_paper() -> None:
     """Its outermost dimensions have a size known at run time: no threads."""
     kinds: list[list[str]] = []

@@ -11,5 +11,8 @@ def without_implementation(status: Status, searched: Line) -> Line:
     counts = [f"{searched[name]} {name.replace('_', ' ')}" for name in ("nodes", "pruned", "dead_ends") if name in searched]
     advice = ["fewer decisions fixed by --set, or a target with larger limits; --choices lists what can be decided"]
     if status == "unknown":
-        advice = ["more --budget or --nodes", "decisions fixed by --set, or taken in another --order; --choices lists them"]
+        advice = [
+            "more --budget (budget_s) or --nodes",
+            "decisions fixed by --set, or taken in another --order; --choices lists them",
+        ]
     return {"tried": [", ".join(counts) or "nothing"], "advice": advice}

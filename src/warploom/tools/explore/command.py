@@ -30,6 +30,13 @@ if TYPE_CHECKING:
 STRATEGIES = ("refine", "mcts", "uct", "best-first")
 
 
+def _folder(_context: click.Context, _option: click.Parameter, path: Path | None) -> Path | None:
+    if path is not None and path.is_file():
+        message = f"expected a folder for measurements, got the file {path}; --replay {path} judges an implementation from a file"
+        raise click.BadParameter(message)
+    return path
+
+
 @click.command("explore")
 @click.argument("kernel", metavar="KERNEL|FILE.py:FUNC")
 @click.option(
@@ -82,7 +89,11 @@ STRATEGIES = ("refine", "mcts", "uct", "best-first")
     help="Fix a decision before the search, such as 'dim_kind(mad.n3)=VECTOR'.",
 )
 @click.option(
-    "--journal", type=click.Path(file_okay=False, path_type=Path), help="Keep measurements in this folder; made if missing."
+    "--journal",
+    type=click.Path(path_type=Path),
+    callback=_folder,
+    metavar="DIRECTORY",
+    help="Keep measurements in this folder; made if missing.",
 )
 @click.option("--cluster", metavar="ADDRESS", help="Compile on the Dask cluster whose scheduler has this address.")
 @click.option("--estimate-size", "only_size", is_flag=True, help="Only estimate how many implementations there are.")

@@ -124,7 +124,7 @@ def alone(
         pass
     explored = Explored(program, (), plain=plain, is_early=is_early)
     line = judged_line(case, results, time_ms, [timed] if timed else [], searched, explored, options, watch)
-    note = f"the plain loop, since the search has no implementation: {why}; search longer (--budget)"
+    note = f"the plain loop, since the search has no implementation: {why}; search longer (--budget; budget_s in Python)"
     root_ms = searched.get("root_bound_ms")
     beside: Line = {"kind": "plain", "plain_ms": rounded(time_ms), "bound_ms": root_ms, "root_bound_ms": root_ms}
     if is_early:
@@ -143,7 +143,7 @@ def _of_plain(line: Line, explored: Explored, results: Checked, times: _Times, f
     note = (
         f"the plain loop ({times.plain_ms:.4g} ms), since the fastest of {line['evaluated']} implementations measured is "
         f"{times.ratio:.3g} times slower ({found_ms:.4g} ms), both timed {ways}; `decisions` are that one's: "
-        "search longer (--budget)"
+        "search longer (--budget; budget_s in Python)"
     )
     found: Line = {"kind": "plain", "found_ms": rounded(found_ms), "found_over_plain": round(times.ratio, 4)}
     found |= {"time_ms": rounded(times.plain_ms), "time_over_plain": 1.0, "bound_ms": bound_ms, "note": _joined(line, note)}

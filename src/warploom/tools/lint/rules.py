@@ -59,14 +59,14 @@ RULES = (
     Rule("WL101", "uncoalesced", "warning", "A warp asks for more sectors of global memory than its data fill.",
          "Let neighbouring lanes read neighbouring elements: change the order of the data, or stage a tile in shared memory."),
     Rule("WL102", "bank-conflict", "warning", "Lanes of a warp ask one bank of shared memory for different words.",
-         "Pad the rows, or swizzle the index: `warploom layout 32x32:f32 --access rows --access columns` finds the map of such a "
-         "tile."),
+         "Let neighbouring lanes ask for neighbouring words, or pad or swizzle the rows of a tile: `warploom layout 32x32:f32 "
+         "--access rows --access columns` finds the map of one of 32 rows of 32 floats."),
     Rule("WL103", "spills", "warning", "Values of a thread lie in local memory because its registers do not hold them.",
          "Shorten the life of values, unroll less, or allow more registers (__launch_bounds__, -maxrregcount)."),
     Rule("WL104", "low-occupancy", "note", "Fewer than half of the warps that a multiprocessor could hold fit on it.",
          "Use fewer registers or less shared memory, or another block: unless each thread has enough work in flight."),
-    Rule("WL105", "local-memory", "note", "Arrays of a thread lie in local memory, in no registers.",
-         "Index them by constants (unrolled loops), or keep them in shared memory."),
+    Rule("WL105", "local-memory", "note", "Each thread has memory of its own beside its registers: arrays or calls.",
+         "Index the thread's arrays by constants (unrolled loops), or keep them in shared memory; let functions be inlined."),
     Rule("WL106", "repeated-load", "note", "Neighbouring lanes load what a lane of their warp has loaded already.",
          "Take it by a shuffle: `warploom ptx shuffle` rewrites the PTX and proves it."),
     Rule("WL201", "idle-barrier", "note", "A barrier of the block orders no two accesses.",

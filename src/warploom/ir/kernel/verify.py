@@ -571,5 +571,5 @@ class _Verifier:
         return found
 
     def variables(self, names: set[str]) -> set[str]:
-        """Those that outlive the branch or loop that sets them, as arrays, accumulators and loop variables do not."""
+        """Variables that outlive the branch or loop that sets them, as arrays, accumulators and loop variables do not."""
         return {n for n in names if self.sorts.get(n) in ("variable", "index variable")}

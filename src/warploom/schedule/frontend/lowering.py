@@ -8,7 +8,7 @@ Source: Beaugnon et al., sections 4.1, 4.4 and 5.2.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -56,6 +56,7 @@ from warploom.schedule.frontend.tree import (
     SizeValue,
     Stage,
     dtype_of,
+    index_sums,
 )
 
 _MOST_NARROW = 1 << 30
@@ -125,9 +126,10 @@ class _Lowering:
 
     def split_indices(self) -> dict[str, Split]:
         digits: dict[str, dict[Digit, Span]] = {}
-        for index in _indices(self.stage):
-            for digit in index.digits:
-                digits.setdefault(digit.index, {}).setdefault(digit, index.span)
+        for owner in (*self.stage.definitions, *self.stage.stores):
+            for index in index_sums(owner.value):
+                for digit in index.digits:
+                    digits.setdefault(digit.index, {}).setdefault(digit, index.span)
         found: dict[str, Split] = {}
         for name, places in digits.items():
             split = split_of(name, self.extent[name], places, [n for n in self.extent if n != name])
@@ -407,26 +409,6 @@ class _Lowering:
             leaves |= fill is not None and not self.rounds.isdisjoint(index.names)  # in the last round of other sizes
         del span
         return Access(self.region[array.name], tuple(sums), (fill or 0.0) if leaves else None)
-
-
-def _indices(stage: Stage) -> Iterator[IndexSum]:
-    """All of the values of a stage."""
-    work: list[Expression] = [owner.value for owner in (*stage.definitions, *stage.stores)]
-    while work:
-        match work.pop():
-            case Read(indices=indices):
-                yield from indices
-            case Gather() as gather:
-                yield from gather.affine
-                work += gather.reads
-            case IndexValue(index=index):
-                yield index
-            case Apply(operands=operands):
-                work += operands
-            case Reduction(operand=operand):
-                work.append(operand)
-            case _:
-                pass
 
 
 def _read_arrays(stage: Stage) -> set[str]:

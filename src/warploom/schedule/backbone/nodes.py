@@ -145,6 +145,8 @@ class Axis:
     span: Span = NOWHERE
     run_time: RunTimeSize | None = None
     """The iterations are as many as this length."""
+    of_size: str = field(default="", compare=False)
+    """Name of the size that the iterations are, where they are one."""
 
     @property
     def divisor(self) -> int:

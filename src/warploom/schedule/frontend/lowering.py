@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
-from warploom.core import NOWHERE, Diagnostic, DType, Span, UserError, i32, i64, integer_range
+from warploom.core import NOWHERE, Diagnostic, DType, Span, UserError, i32, i64, integer_range, polynomials
 from warploom.core.linear import Linear, variable
 from warploom.schedule.backbone import (
     Access,
@@ -106,6 +106,7 @@ class _Lowering:
         self.problems: list[Diagnostic] = []
         ranges = [(name, size.whole_at(sizes), span) for name, size, span in stage.ranges]
         self.extent = {name: size for name, size, _ in ranges}
+        self.size_of = {name: s.names[0] for name, s, _ in stage.ranges if s.names and s == polynomials.size(s.names[0])}
         self.rounds = {name for name, count, _ in stage.ranges if rounds_of(count)}
         self.splits = self.split_indices()
         self.axes: list[Axis] = []
@@ -152,7 +153,7 @@ class _Lowering:
         for own, count in sizes:
             if count > 1:
                 numbers[own] = len(self.axes)
-                self.axes.append(Axis(own, count, span=span))
+                self.axes.append(Axis(own, count, span=span, of_size="" if split is not None else self.size_of.get(name, "")))
 
         def over(place: Linear[str]) -> AxisSum:
             return Linear(tuple((numbers[n], c) for n, c in place.terms if n in numbers), place.constant)

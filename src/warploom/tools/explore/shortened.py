@@ -196,14 +196,15 @@ def tiles_of(program: Program, sizes_of: Sequence[Sequence[int]]) -> dict[str, t
 
 
 def small_sizes(sizes: Mapping[str, int], program: Program, sizes_of: Sequence[Sequence[int]]) -> dict[str, int]:
-    """Sizes at which the extents have these; edges stay edges. A size belongs to the axis of its name, else to all axes as long
-    as it."""
+    """Sizes at which the extents have these; edges stay edges. Axes that are not known to be of one size belong to all sizes as
+    long as they are."""
     wanted: dict[str, int] = {}
     for stage, found in zip(program.stages, sizes_of, strict=True):
         if stage.rewritten is not None:
             found, stage = _of_whole_axis(stage, stage.rewritten, found), stage.plain
         for number, axis in enumerate(stage.axes):
-            names = [axis.name] if sizes.get(axis.name) == axis.size else [n for n, v in sizes.items() if v == axis.size]
+            is_known = sizes.get(axis.of_size) == axis.size
+            names = [axis.of_size] if is_known else [n for n, v in sizes.items() if v == axis.size]
             for name in names:
                 wanted[name] = max(wanted.get(name, 1), _small_size(stage, found, number))
     return {name: min(value, wanted.get(name, value)) for name, value in sizes.items()}

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from fractions import Fraction
 from typing import TypeAlias
 
-from warploom.core import NOWHERE, Diagnostic, DType, Span, UserError, i32, i64, integer_range, polynomials
+from warploom.core import NOWHERE, Diagnostic, DType, Span, UserError, i32, i64, integer_range
 from warploom.core.linear import Linear, variable
 from warploom.schedule.backbone import (
     Access,
@@ -106,7 +107,7 @@ class _Lowering:
         self.problems: list[Diagnostic] = []
         ranges = [(name, size.whole_at(sizes), span) for name, size, span in stage.ranges]
         self.extent = {name: size for name, size, _ in ranges}
-        self.size_of = {name: s.names[0] for name, s, _ in stage.ranges if s.names and s == polynomials.size(s.names[0])}
+        self.counts = {name: count for name, count, _ in stage.ranges}
         self.rounds = {name for name, count, _ in stage.ranges if rounds_of(count)}
         self.splits = self.split_indices()
         self.axes: list[Axis] = []
@@ -153,7 +154,8 @@ class _Lowering:
         for own, count in sizes:
             if count > 1:
                 numbers[own] = len(self.axes)
-                self.axes.append(Axis(own, count, span=span, of_size="" if split is not None else self.size_of.get(name, "")))
+                of_size = self.size_of(name, size // count) if own == sizes[0][0] and size % count == 0 else None
+                self.axes.append(Axis(own, count, span=span, of_size=of_size))
 
         def over(place: Linear[str]) -> AxisSum:
             return Linear(tuple((numbers[n], c) for n, c in place.terms if n in numbers), place.constant)
@@ -162,6 +164,14 @@ class _Lowering:
         for digit, place in split.digits.items() if split is not None else ():
             self.places[digit.atom] = over(place)
         self.axes_of_index[name] = tuple(numbers.values())
+
+    def size_of(self, index: str, values: int) -> tuple[str, Fraction] | None:
+        """As of an axis, each of whose iterations has so many values of the index."""
+        match self.counts[index].terms:
+            case (((name,), factor),):
+                return name, values / factor
+            case _:
+                return None
 
     # ------------------------------------------------------------ statements
 

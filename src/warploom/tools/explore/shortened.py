@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import prod
+from math import ceil, prod
 
 from warploom.core import WORDS, Diagnostic, UserError
 from warploom.schedule.backbone import (
@@ -203,10 +203,14 @@ def small_sizes(sizes: Mapping[str, int], program: Program, sizes_of: Sequence[S
         if stage.rewritten is not None:
             found, stage = _of_whole_axis(stage, stage.rewritten, found), stage.plain
         for number, axis in enumerate(stage.axes):
-            is_known = sizes.get(axis.of_size) == axis.size
-            names = [axis.of_size] if is_known else [n for n, v in sizes.items() if v == axis.size]
-            for name in names:
-                wanted[name] = max(wanted.get(name, 1), _small_size(stage, found, number))
+            small = _small_size(stage, found, number)
+            match axis.of_size:
+                case (name, factor) if sizes.get(name) == axis.size * factor:
+                    own = {name: ceil(small * factor)}
+                case _:
+                    own = {name: small for name, value in sizes.items() if value == axis.size}
+            for name, value in own.items():
+                wanted[name] = max(wanted.get(name, 1), value)
     return {name: min(value, wanted.get(name, value)) for name, value in sizes.items()}
 
 

@@ -1,6 +1,6 @@
 """Values that several stores read, and sums whose indices have names of their own."""
 
-# ruff: noqa: F821, UP037 (indices and sizes are names of the language)
+# ruff: noqa: F821 (indices and sizes are names of the language)
 
 import numpy as np
 import pytest

@@ -15,7 +15,7 @@ from warploom.schedule.backbone import cuda_tiles, read_once
 from warploom.schedule.choices import kernel_space
 from warploom.schedule.cost import loads_per_output, modelled, work_of
 from warploom.schedule.cost.time import STREAMED
-from warploom.schedule.frontend import TensorFunction, exp, out, tensor
+from warploom.schedule.frontend import TensorFunction, exp, out, pad, tensor, where
 from warploom.schedule.nest import Kind, Load, Nest, Space, Store, hardware_sizes, statements, verify
 from warploom.schedule.targets import target
 
@@ -111,3 +111,27 @@ def test_a_matrix_times_a_vector_loads_the_vector_once_for_some_rows(columns: in
     assert hardware_sizes(nest, Kind.THREAD) == (256,)
     assert hardware_sizes(nest, Kind.BLOCK) == (1024,)
     assert sectors_are_full(nest, 4096)
+
+
+@tensor
+def enlarged(X: f32["h", "w"], Y: out[f32["2 * h", "2 * w"]]):
+    Y[i, j] = X[i // 2, j // 2] + pad(X, 0)[i // 2 + i % 2, j // 2 + j % 2]
+
+
+@tensor
+def rotated(X: f32["t", "2 * d"], C: f32["t", "d"], Y: out[f32["t", 2, "d"]]):
+    Y[i, p, k] = where(p < 1, X[i, k] * C[i, k] - X[i, k + d], X[i, k + d] * C[i, k] + X[i, k])
+
+
+def test_a_thread_has_both_halves_of_a_divided_index() -> None:
+    nest = nest_of(enlarged, h=2048, w=2048)
+    assert hardware_sizes(nest, Kind.THREAD) == (128, 2)
+    (kind,) = [around[-1].kind for s, around in statements(nest.body) if isinstance(s, Store)]
+    assert kind is Kind.VECTOR  # two results next to each other
+    assert share_of_memory(nest, 5 * 2048 * 2048 * 4) > 0.6
+
+
+def test_a_thread_has_all_results_that_are_made_of_the_same() -> None:
+    nest = nest_of(rotated, t=65536, d=64)
+    assert loads_per_output(nest) == 1.5  # of two results: both halves of X, and C
+    assert share_of_memory(nest, 65536 * 64 * 5 * 4) > 0.8

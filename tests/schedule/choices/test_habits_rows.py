@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.schedule.choices.test_habits import first
 
-from warploom.core import f32, i32
+from warploom.core import f32, i8, i32
 from warploom.schedule.backbone import cuda_tiles, read_once
 from warploom.schedule.choices import kernel_space
 from warploom.schedule.frontend import exp, log, out, tensor
@@ -36,3 +36,20 @@ def test_rows_that_are_summed_twice_stay_in_registers(columns: int, threads: int
     assert hardware_sizes(nest, Kind.BLOCK) == (blocks,)
     loads = [around for s, around in statements(nest.body) if isinstance(s, Load) and s.memory.buffer == 0]
     assert [around[-1].kind for around in loads].count(Kind.VECTOR) == 1
+
+
+@tensor
+def quantized(X: f32["m", "n"], Q: out[i8["m", "n"]], s: out[f32["m"]]):
+    top[i] = max(abs(X[i, j]), over=j)
+    s[i] = top[i] / 127
+    Q[i, j] = i8(X[i, j] * 127 / top[i])
+
+
+def test_rows_beside_which_a_number_of_each_is_stored_are_read_once() -> None:
+    (stage,) = quantized.program({"m": 512, "n": 4096}, cuda_tiles).stages
+    space = kernel_space(read_once(stage), SM_90)
+    nest = first(space, space.usually(space.root(), lambda _: False))
+    assert verify(nest) == ()
+    assert hardware_sizes(nest, Kind.THREAD) == (256,)
+    (around,) = [around for s, around in statements(nest.body) if isinstance(s, Load)]
+    assert around[-1].kind is Kind.VECTOR

@@ -171,10 +171,19 @@ def last_value(A: f32["m"], y: out[f32["m"]]):
     a[i] = A[i]
 
 
-def value_of_an_ended_stage(A: f32["m"], y: out[f32["m"]], z: out[f32["m"]]):
+def unused_value_of_a_name_used_again(A: f32["m"], y: out[f32["m"]], z: out[f32["m"]]):
     a[i] = 2 * A[i]
-    y[i] = a[i]
+    y[i] = A[i]
+    a[i] = 3 * A[i]
     z[i] = a[i]
+
+
+def value_of_an_earlier_value(A: f32["m"], y: out[f32["m"]], z: out[f32["m"]]):
+    a[i] = 2 * A[i]
+    b[i] = a[i] + 1
+    y[i] = b[i]
+    a[i] = 3 * A[i]
+    z[i] = a[i] + b[i]
 
 
 def transposed_value(A: f32["m", "m"], y: out[f32["m", "m"]]):
@@ -404,9 +413,16 @@ EXPECTED = [
     (stored_fraction, "DTYPE", "expected a number that i32 holds, got 1.5", "Use a whole .*", "1.5"),
     (padded_with_a_fraction, "DTYPE", "expected a number that i32 holds, got 0.5", "Use a whole .*", "pad(A, 0.5)[i - 1]"),
     (fraction_at_this_size, "DTYPE", "expected a number that i32 holds, got 1.5", "Give other sizes, .*", "m / 2"),
-    (unused_value, "UNUSED", "the value 'a' is used by nothing in its stage", "Delete it.", "a[i] = A[i]"),
+    (unused_value, "UNUSED", "the value 'a' reaches no output", "Store something that uses it, or delete it.", "a[i] = A[i]"),
     (last_value, "UNUSED", "the value 'a' reaches no output", "Store something that uses it, or delete it.", "a[i] = A[i]"),
-    (value_of_an_ended_stage, "STAGE_ENDED", "'a' lives in one stage, and that has ended", "Declare it as a `temp` .*", "a[i]"),
+    (unused_value_of_a_name_used_again, "UNUSED", "the value 'a' reaches no output", "Store .*", "a[i] = 2 * A[i]"),
+    (
+        value_of_an_earlier_value,
+        "WRITTEN_TWICE",
+        "'b' is made of an earlier 'a', which is another value now",
+        "Give one of the two values of 'a' another name.",
+        "b[i]",
+    ),
     (transposed_value, "POINT_TO_POINT", r"expected a\[i, j\], as it was defined, got a\[j, i\]", "Values inside .*", "a[j, i]"),
     (unused_index, "INDEX_UNUSED", "expected every index of 'a' on the right, got none of j", "Leave j out: .*", "a[i, j]"),
     (mixed_types, "DTYPE", "expected operands of one type, got f32 and f16", r"Convert one of them: f32\(...\).", "A[i] * B[i]"),

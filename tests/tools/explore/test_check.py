@@ -1,17 +1,22 @@
 """Decisions of a large kernel carry over to a size that the PTX interpreter can run."""
 
+# ruff: noqa: F821 (indices and sizes are names of the language)
+# pyright: basic, reportInvalidTypeForm=false, reportUndefinedVariable=false, reportIndexIssue=false, reportOperatorIssue=false
+# pyright: reportCallIssue=false, reportArgumentType=false, reportGeneralTypeIssues=false
+
 import random
 from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
 
-from warploom.core import Diagnostic, UserError
+from warploom.core import Diagnostic, UserError, f32
 from warploom.gpu import toolchain_available
 from warploom.kernels.tensors import tensor_kernel
 from warploom.schedule.backbone import Backbone, cuda_tiles
 from warploom.schedule.bound import Bound
 from warploom.schedule.choices import kernel_space
+from warploom.schedule.frontend import TensorFunction, out, tensor
 from warploom.schedule.search import Implementation, KernelModel, Step
 from warploom.schedule.targets import Target, target
 from warploom.solve.space import Candidate
@@ -55,6 +60,44 @@ def test_results_are_tested(name: str) -> None:
     assert checked.verdict == "tested" and checked.sizes is not None and dict(checked.sizes) != sizes
     small = small_sizes(sizes, program, [shortened(program.stages[0], found, 2, 3)])
     assert all(small[n] <= sizes[n] for n in sizes)
+
+
+@tensor
+def one_row_at_a_time(X: f32["r", "c"], Y: out[f32["r", "c"]]):
+    top[i] = max(X[i, j], over=j)
+    Y[i, j] = X[i, j] - top[i]
+
+
+@tensor
+def enlarged(X: f32["h", "w"], Y: out[f32["2 * h", "2 * w"]]):
+    Y[i, j] = X[i // 2, j // 2] * f32(1 + j % 2)
+
+
+@tensor
+def halved(X: f32["n // 2"], Y: out[f32["n"]]):
+    Y[i] = X[i // 2]
+
+
+@pytest.mark.parametrize(
+    ("function", "sizes", "other", "stays"),
+    [
+        (one_row_at_a_time, {"r": 512, "c": 512}, "r", "c"),
+        (enlarged, {"h": 512, "w": 512}, "h", ""),
+        (halved, {"n": 1 << 20}, "n", ""),
+    ],
+    ids=lambda p: getattr(p, "name", None),
+)
+def test_a_size_is_that_of_its_own_axes(function: TensorFunction, sizes: dict[str, int], other: str, stays: str) -> None:
+    """Two sizes may be equal, and an index may run over a multiple of one, or be divided."""
+    program = function.program(sizes, cuda_tiles)
+    found = implementation_of(program.stages[0], "sm_90", 0)
+    sizes_of = [shortened(program.stages[0], found, 2, 3)]
+    small, kernels = program_at(function, sizes, program, sizes_of)
+    assert small[other] < sizes[other]
+    assert not stays or small[stays] == sizes[stays]
+    assert [e.sizes for e in kernels.stages[0].extents if e.level] == [
+        (n,) for n, e in zip(sizes_of[0], program.stages[0].extents, strict=True) if e.level
+    ]
 
 
 @pytest.mark.parametrize("change", ["another form", "another stage"])

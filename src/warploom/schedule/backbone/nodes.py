@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from fractions import Fraction
 from math import gcd
 from typing import TypeAlias
 
@@ -145,6 +146,8 @@ class Axis:
     span: Span = NOWHERE
     run_time: RunTimeSize | None = None
     """The iterations are as many as this length."""
+    of_size: tuple[str, Fraction] | None = field(default=None, compare=False)
+    """The name of the size that the iterations times this factor are; None where they are no such multiple."""
 
     @property
     def divisor(self) -> int:

@@ -7,11 +7,12 @@ they load, along the other one where they store, and hand a tile over in shared 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from warploom.schedule.backbone import Operator
 from warploom.schedule.choices.decided import Temporary
 from warploom.schedule.choices.objects import Habit, Objects, Operation, mapped_alike, power_above
+from warploom.schedule.choices.windows import stored_axes
 
 WAYS = ((256, 1), (128, 4), (128, 1))
 """Threads of a block; results of a thread along the axis before the fastest, whose neighbours may read the same."""
@@ -34,11 +35,20 @@ class Maps:
         self.loop = {x.statement: x for x in objects.loops}
         self.own = [o for o in objects.operations if o.temporary is None]
         self.levels = objects.levels
-        self.fastest = next((a for o in self.own if o.operator is Operator.STORE and (a := self._along(o)) is not None), None)
+        stored = stored_axes(self.backbone)
+        self.fastest = next((a for a in stored if self.levels[a] > 1), None)
+        self.parts = {a for a in stored if self.levels[a] == 1 and self._is_part(a, stored)}
+        """Short axes, such as halves of others (`i % 2`), of which a thread has all results: some of what they are made of is the
+        same, or they lie next to each other."""
         self.turned = {
             a: o for o in self.own if o.operator is Operator.LOAD and (a := self._along(o)) not in (None, self.fastest)
         }
         """Loads by the axis along which they read, where that is another one."""
+
+    def _is_part(self, axis: int, stored: Sequence[int]) -> bool:
+        loads = [i for i in self.backbone.instructions if i.operator is Operator.LOAD]
+        is_inside = self.fastest is not None and axis in stored[: stored.index(self.fastest)]
+        return is_inside or any(axis not in load.axes for load in loads)
 
     def _along(self, operation: Operation) -> int | None:
         """The axis along which neighbours lie next to each other in memory."""
@@ -82,7 +92,9 @@ class Maps:
             for statement in operation.loops:
                 loop = self.loop[statement]
                 kind = "UNROLL"
-                if loop.level == 0:
+                if loop.axis in self.parts:
+                    kind = "VECTOR" if loop.is_innermost and self.objects.stride(access, loop.axis) == 1 else "UNROLL"
+                elif loop.level == 0:
                     kind = "BLOCK"
                 elif (loop.axis, loop.level) in shared:
                     kind = "THREAD"

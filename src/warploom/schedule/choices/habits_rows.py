@@ -9,10 +9,10 @@ as many columns as a warp has lanes, and its other threads share out the sums.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from warploom.schedule.backbone import Operator
+from warploom.schedule.backbone import Access, Operator
 from warploom.schedule.choices.objects import Habit, Objects, mapped_alike, power_above
 
 SHARES_OF_ROWS = ((256, 4), (64, 1))
@@ -40,7 +40,7 @@ class Rows:
             self.stored |= self._summed_twice()
             loads = (objects.backbone.instructions[o.instruction] for o in self.own if o.operator is Operator.LOAD)
             accesses = [load.access for load in loads if self.summed & set(load.axes)]
-        self.fastest = next((a for a in self.stored if any(objects.stride(x, a) == 1 for x in accesses)), None)
+        self.fastest = self._fastest([access for access in accesses if access is not None])
         self.threads = threads
         """Threads of a block, or of one row."""
         self.lanes = dict.fromkeys(range(len(objects.backbone.axes)), 1)
@@ -50,6 +50,12 @@ class Rows:
         own = max((-(-objects.backbone.axes[a].size // n) for a, n in self.shared_out.items() if a in self.summed), default=1)
         self.rows = max(1, min(rows, _KEPT // own))
         """Rows of one thread, which loads once what belongs to a column."""
+
+    def _fastest(self, accesses: Sequence[Access]) -> int | None:
+        """The axis along which the largest of the arrays lies in memory: beside rows a number for each of them may be stored."""
+        along = [(a, access) for access in accesses for a in self.stored if self.objects.stride(access, a) == 1]
+        regions = self.objects.backbone.regions
+        return max(along, key=lambda found: regions[found[1].region].elements, default=(None, None))[0]
 
     def _summed_twice(self) -> set[int]:
         """Axes that two sums run along, whether one waits for the other or both are made of the same elements."""

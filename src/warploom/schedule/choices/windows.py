@@ -88,17 +88,20 @@ def _is_windowed(backbone: Backbone, accesses: Sequence[Access], parts: Collecti
     """parts: axes that are one index together, tile by tile."""
     if not accesses or any([x.terms for x in a.indices] != [x.terms for x in accesses[0].indices] for a in accesses):
         return False
-    return any(_meet(one, other) for one, other in combinations(accesses, 2)) or any(
+    return any(_meet(backbone, one, other) for one, other in combinations(accesses, 2)) or any(
         _is_shared(backbone, index) and not {a for a, _ in index.terms} <= set(parts) for index in accesses[0].indices
     )
 
 
-def _meet(one: Access, other: Access) -> bool:
-    """Whether some result reads by one access what another reads by the other: not, say, at all even and at all odd places."""
-    return all(
-        (y.constant - x.constant) % gcd(*(step for _, step in x.terms)) == 0 if x.terms else x.constant == y.constant
-        for x, y in zip(one.indices, other.indices, strict=True)
-    )
+def _meet(backbone: Backbone, one: Access, other: Access) -> bool:
+    """Whether some result reads by one access what another reads by the other: not, say, at all even and at all odd places, nor in
+    the first and in the second half."""
+
+    def is_met(index: AxisSum, apart: int) -> bool:
+        reach = sum(abs(step) * (backbone.axes[axis].size - 1) for axis, step in index.terms)
+        return abs(apart) <= reach and (not index.terms or apart % gcd(*(step for _, step in index.terms)) == 0)
+
+    return all(is_met(x, y.constant - x.constant) for x, y in zip(one.indices, other.indices, strict=True))
 
 
 def _is_shared(backbone: Backbone, index: AxisSum) -> bool:

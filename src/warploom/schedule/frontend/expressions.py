@@ -201,7 +201,7 @@ def _read_name(state: State, name: str, node: ast.AST) -> Expression:
         raise Silent
     if name in state.scalars:
         return Scalar(state.scalars[name])
-    if name in state.definitions or name in state.ended:
+    if name in state.definitions or name in state.outdated:
         return _read_local(state, name, (), node)
     if name in state.arrays:
         rank = len(state.arrays[name].shape)
@@ -223,10 +223,11 @@ def _read_name(state: State, name: str, node: ast.AST) -> Expression:
 
 
 def _read_local(state: State, name: str, indices: tuple[str, ...], node: ast.AST) -> Expression:
-    if name not in state.definitions:
-        message = f"{name!r} lives in one stage, and that has ended"
-        fix = "Declare it as a `temp` array parameter, or compute it again."
-        raise state.problem("STAGE_ENDED", message, node, fix, ("the stage ends here", state.ended[name]))
+    if name in state.outdated:
+        other = state.outdated[name]
+        message = f"{name!r} is made of an earlier {other!r}, which is another value now"
+        notes = ("defined anew here", state.definitions[other].span)
+        raise state.problem("WRITTEN_TWICE", message, node, f"Give one of the two values of {other!r} another name.", notes)
     definition = state.definitions[name]
     if definition.indices != indices:
         wanted = f"{name}[{', '.join(definition.indices)}]" if definition.indices else name
@@ -255,7 +256,7 @@ def _read_element(state: State, base: ast.expr, slices: ast.expr, node: ast.Subs
     elements = slices.elts if isinstance(slices, ast.Tuple) else [slices]
     indices = tuple(_read_place_of(state, e) if isinstance(e, ast.Subscript) else read_index(state, e) for e in elements)
     plain = tuple(i.plain if isinstance(i, IndexSum) else None for i in indices)
-    if name in state.definitions or name in state.ended:
+    if name in state.definitions or name in state.outdated:
         if fill is not None:
             message = f"expected an array inside of pad, got the value {name!r}"
             raise state.problem("NOT_AN_ARRAY", message, node, "Store it in a `temp` array.")

@@ -17,6 +17,7 @@ from warploom.schedule.frontend.lowering import lower_stage, region_of
 from warploom.schedule.frontend.reader import read_tensor
 from warploom.schedule.frontend.run_time import with_run_time_sizes
 from warploom.schedule.frontend.sizes import Sizes
+from warploom.schedule.frontend.splits import index_of_part
 from warploom.schedule.frontend.tree import ArrayParameter, TensorTree
 from warploom.schedule.frontend.zero_sizes import without_elements
 
@@ -134,7 +135,7 @@ class TensorFunction:
             for index, _, _ in stage.ranges:
                 known |= {index: None, f"{name}.{index}": None}
         for name in tiles:
-            if name not in known:
+            if name not in known and index_of_part(name) not in known:
                 message = f"expected an axis of {self.name!r} ({', '.join(n for n in known if '.' not in n)}), got {name!r}"
                 raise UserError(Diagnostic("TILES", message, fix="Name the axes as the function names its indices."))
 

@@ -8,8 +8,9 @@ Source: Beaugnon et al., sections 4.1, 4.4 and 5.2.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
+from fractions import Fraction
 from typing import TypeAlias
 
 from warploom.core import NOWHERE, Diagnostic, DType, Span, UserError, i32, i64, integer_range
@@ -56,6 +57,7 @@ from warploom.schedule.frontend.tree import (
     SizeValue,
     Stage,
     dtype_of,
+    index_sums,
 )
 
 _MOST_NARROW = 1 << 30
@@ -105,6 +107,7 @@ class _Lowering:
         self.problems: list[Diagnostic] = []
         ranges = [(name, size.whole_at(sizes), span) for name, size, span in stage.ranges]
         self.extent = {name: size for name, size, _ in ranges}
+        self.counts = {name: count for name, count, _ in stage.ranges}
         self.rounds = {name for name, count, _ in stage.ranges if rounds_of(count)}
         self.splits = self.split_indices()
         self.axes: list[Axis] = []
@@ -125,9 +128,10 @@ class _Lowering:
 
     def split_indices(self) -> dict[str, Split]:
         digits: dict[str, dict[Digit, Span]] = {}
-        for index in _indices(self.stage):
-            for digit in index.digits:
-                digits.setdefault(digit.index, {}).setdefault(digit, index.span)
+        for owner in (*self.stage.definitions, *self.stage.stores):
+            for index in index_sums(owner.value):
+                for digit in index.digits:
+                    digits.setdefault(digit.index, {}).setdefault(digit, index.span)
         found: dict[str, Split] = {}
         for name, places in digits.items():
             split = split_of(name, self.extent[name], places, [n for n in self.extent if n != name])
@@ -150,7 +154,8 @@ class _Lowering:
         for own, count in sizes:
             if count > 1:
                 numbers[own] = len(self.axes)
-                self.axes.append(Axis(own, count, span=span))
+                of_size = self.size_of(name, size // count) if own == sizes[0][0] and size % count == 0 else None
+                self.axes.append(Axis(own, count, span=span, of_size=of_size))
 
         def over(place: Linear[str]) -> AxisSum:
             return Linear(tuple((numbers[n], c) for n, c in place.terms if n in numbers), place.constant)
@@ -159,6 +164,14 @@ class _Lowering:
         for digit, place in split.digits.items() if split is not None else ():
             self.places[digit.atom] = over(place)
         self.axes_of_index[name] = tuple(numbers.values())
+
+    def size_of(self, index: str, values: int) -> tuple[str, Fraction] | None:
+        """As of an axis, each of whose iterations has so many values of the index."""
+        match self.counts[index].terms:
+            case (((name,), factor),):
+                return name, values / factor
+            case _:
+                return None
 
     # ------------------------------------------------------------ statements
 
@@ -407,26 +420,6 @@ class _Lowering:
             leaves |= fill is not None and not self.rounds.isdisjoint(index.names)  # in the last round of other sizes
         del span
         return Access(self.region[array.name], tuple(sums), (fill or 0.0) if leaves else None)
-
-
-def _indices(stage: Stage) -> Iterator[IndexSum]:
-    """All of the values of a stage."""
-    work: list[Expression] = [owner.value for owner in (*stage.definitions, *stage.stores)]
-    while work:
-        match work.pop():
-            case Read(indices=indices):
-                yield from indices
-            case Gather() as gather:
-                yield from gather.affine
-                work += gather.reads
-            case IndexValue(index=index):
-                yield index
-            case Apply(operands=operands):
-                work += operands
-            case Reduction(operand=operand):
-                work.append(operand)
-            case _:
-                pass
 
 
 def _read_arrays(stage: Stage) -> set[str]:

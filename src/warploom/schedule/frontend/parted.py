@@ -18,7 +18,7 @@ stages are the function is not trusted: `schedule.backbone.joined` finds it out 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING, Unpack
@@ -46,6 +46,8 @@ from warploom.schedule.frontend.tree import (
     Store,
     TensorTree,
     dtype_of,
+    index_sums,
+    mapped,
     parts_of,
 )
 
@@ -169,14 +171,7 @@ def _can_be_cut(tree: TensorTree, name: str) -> bool:
 
 
 def _index_sums(tree: TensorTree) -> Iterator[IndexSum]:
-    for expression in _all_parts(tree):
-        match expression:
-            case Read(indices=indices):
-                yield from indices
-            case IndexValue(index=index):
-                yield index
-            case _:
-                pass
+    return (index for stage in tree.stages for owner in (*stage.definitions, *stage.stores) for index in index_sums(owner.value))
 
 
 def _is_of_matrices(total: Reduction, values: Mapping[str, Expression]) -> bool:
@@ -373,7 +368,7 @@ class _Cutting:
                 case _:
                     return expression
 
-        operand = _mapped(total.operand, padded)
+        operand = mapped(total.operand, padded)
         if not is_filled:
             at = IndexValue(IndexSum(place, total.span), i32)
             mask = Apply(Operator.LESS, (at, SizeValue(size(self.size))), i32, total.span)
@@ -500,21 +495,7 @@ def _moved(total: Reduction, index: str, to: Linear[str]) -> Reduction:
             case _:
                 return expression
 
-    return replace(total, operand=_mapped(total.operand, moved))
-
-
-def _mapped(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
-    """Every part of an expression changed, from the outside: what is changed is not entered."""
-    made = change(expression)
-    if made is not expression:
-        return made
-    match expression:
-        case Apply(operands=operands):
-            return replace(expression, operands=tuple(_mapped(o, change) for o in operands))
-        case Reduction(operand=operand):
-            return replace(expression, operand=_mapped(operand, change))
-        case Number() | SizeValue() | IndexValue() | Scalar() | Read() | Gather() | Local():
-            return expression
+    return replace(total, operand=mapped(total.operand, moved))
 
 
 def _all_parts(tree: TensorTree) -> Iterator[Expression]:

@@ -11,9 +11,13 @@ from warploom.core.polynomials import Polynomial
 from warploom.operations import PYTHON_SIGNS
 from warploom.schedule.backbone import Operator, Role
 from warploom.schedule.frontend.arithmetic import apply, check_number, in_type
+from warploom.schedule.frontend.bound_indices import with_fewer_indices
 from warploom.schedule.frontend.expressions import read_expression, reduction
 from warploom.schedule.frontend.signature import read_signature, read_size
-from warploom.schedule.frontend.sizes import is_quotient
+from warploom.schedule.frontend.sizes import (
+    is_quotient,
+    names_of,
+)
 from warploom.schedule.frontend.stand_ins import RUNNING
 from warploom.schedule.frontend.state import Problem, Silent, State
 from warploom.schedule.frontend.tree import (
@@ -23,13 +27,17 @@ from warploom.schedule.frontend.tree import (
     Expression,
     Gather,
     IndexValue,
+    Local,
     Read,
     Reduction,
+    SizeValue,
     Stage,
     Store,
     TensorTree,
     dtype_of,
+    index_sums,
     indices_of,
+    parts_of,
 )
 from warploom.sketch import written
 
@@ -65,7 +73,8 @@ def read_tensor(function: Callable[..., object], around: Mapping[str, object]) -
     scalars, olds = tuple(state.scalars.values()), {name: old.name for name, old in state.olds.items()}
     names = [a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
     parameters = tuple(part for name in names for part in (olds.get(name), name) if part is not None)
-    return TensorTree(node.name, arrays, scalars, tuple(state.sizes), tuple(state.stages), parameters, tuple(state.places))
+    stages = tuple(map(with_fewer_indices, state.stages))
+    return TensorTree(node.name, arrays, scalars, tuple(state.sizes), stages, parameters, tuple(state.places))
 
 
 def _elements(node: ast.Subscript) -> list[ast.expr]:
@@ -105,8 +114,7 @@ def _finish(state: State, node: ast.FunctionDef) -> None:
     if state.problems:
         return
     for definition in state.definitions.values():
-        message = f"the value {definition.name!r} reaches no output"
-        state.problems.append(Diagnostic("UNUSED", message, definition.span, "Store something that uses it, or delete it."))
+        _check_used(state, definition)
     for array in state.arrays.values():
         if array.old is not None and array.name in state.stored and array.name not in state.old_reads:
             message = f"expected {array.name!r}, which is read and written, to be read before it is stored, got no such read"
@@ -117,6 +125,12 @@ def _finish(state: State, node: ast.FunctionDef) -> None:
             state.problems.append(
                 Diagnostic("NOT_STORED", message, array.span, f"Assign {array.name}[...], or make it an input.")
             )
+
+
+def _check_used(state: State, definition: Definition) -> None:
+    if definition.name not in state.used:
+        message = f"the value {definition.name!r} reaches no output"
+        state.problems.append(Diagnostic("UNUSED", message, definition.span, "Store something that uses it, or delete it."))
 
 
 class _Named(ast.NodeTransformer):
@@ -215,9 +229,37 @@ def _read_range(state: State, name: str, target: ast.expr, annotation: ast.expr)
 def _add(state: State, made: Definition | Store, node: ast.stmt) -> None:
     match made:
         case Definition():
-            state.definitions[made.name] = made
+            _define(state, made)
         case Store():
             _end_stage(state, (made,), node)
+
+
+def _define(state: State, made: Definition) -> None:
+    """Values that are made of an earlier value of this name can be read no more."""
+    earlier = state.definitions.get(made.name)
+    if earlier is not None:
+        _check_used(state, earlier)
+        made_of_it = [v.name for v in state.definitions.values() if earlier in _needed(state, (v,))]
+        state.outdated |= dict.fromkeys(made_of_it, made.name)
+        for name in (made.name, *made_of_it):
+            del state.definitions[name]
+    state.outdated.pop(made.name, None)
+    state.used.discard(made.name)
+    state.definitions[made.name] = made
+    state.open.add(made.name)
+
+
+def _needed(state: State, owners: Iterable[Definition | Store]) -> tuple[Definition, ...]:
+    """The values of which these are made, in the order of the text."""
+    names = {part.name for owner in owners for part in parts_of(owner.value) if isinstance(part, Local)}
+    found = set[str]()
+    while names:
+        name = names.pop()
+        found.add(name)
+        definition = state.definitions.get(name)
+        made_of = parts_of(definition.value) if definition is not None else ()
+        names |= {part.name for part in made_of if isinstance(part, Local)} - found
+    return tuple(definition for name, definition in state.definitions.items() if name in found)
 
 
 def _read_assignment(
@@ -232,7 +274,7 @@ def _read_assignment(
         _check_target(state, array, indices, target)
     elif name in state.scalars or name in state.sizes:
         raise state.problem("NAME_TAKEN", f"expected an output or a new name, got {name!r}", target, "Choose another name.")
-    elif name in state.definitions:
+    elif name in state.open:
         first = state.definitions[name].span
         message = f"{name!r} is defined twice in one stage"
         raise state.problem("WRITTEN_TWICE", message, target, "Choose another name.", ("first here", first))
@@ -340,14 +382,8 @@ def _check_target(state: State, array: ArrayParameter, indices: tuple[str, ...],
 
 def _end_stage(state: State, stores: tuple[Store, ...], node: ast.stmt) -> None:
     span = state.span(node)
-    definitions = tuple(state.definitions.values())
-    for definition in definitions:
-        if definition.name not in state.used:
-            message = f"the value {definition.name!r} is used by nothing in its stage"
-            state.problems.append(Diagnostic("UNUSED", message, definition.span, "Delete it."))
-    state.ended.update({d.name: span for d in definitions})
-    state.definitions.clear()
-    state.used.clear()
+    definitions = _needed(state, stores)
+    state.open.clear()
     for store in stores:
         if store.array.name in state.stored:
             raise state.problem("WRITTEN_TWICE", f"{store.array.name!r} is written twice", node, "Write to another array.")
@@ -359,6 +395,31 @@ def _end_stage(state: State, stores: tuple[Store, ...], node: ast.stmt) -> None:
         if name in (r[0] for r in ranges):
             raise state.ambiguous(name, place)
     state.stages.append(Stage(definitions, stores, ranges))
+    while len(state.stages) > 1 and (joined := _joined(state, *state.stages[-2:])) is not None:
+        state.stages[-2:] = [joined]
+
+
+def _joined(state: State, first: Stage, second: Stage) -> Stage | None:
+    """One stage that stores the results of two which share a value; None if they share none or one reads results of the first."""
+    shared = {d.name for d in first.definitions} & {d.name for d in second.definitions}
+    stored = {s.array.name for s in first.stores}
+    owners = (*first.definitions, *first.stores, *second.definitions, *second.stores)
+    parts = [part for owner in owners for part in parts_of(owner.value)]
+    is_divided = any(index.digits for owner in owners for index in index_sums(owner.value))
+    if not shared or is_divided or any(isinstance(p, Read | Gather) and p.array.name in stored for p in parts):
+        return None
+    definitions = {d.name: d for d in (*first.definitions, *second.definitions)}
+    if not all(definitions[d.name] == d for d in first.definitions):
+        return None
+    stores = (*first.stores, *second.stores)
+    try:
+        ranges = _ranges(tuple(definitions.values()), stores, state.declared, state.sizes)
+    except Problem:
+        return None
+    numbers = {name for part in parts if isinstance(part, SizeValue) for name in names_of(part.size)}
+    if numbers & {name for name, _, _ in ranges}:
+        return None
+    return Stage(tuple(definitions.values()), stores, ranges)
 
 
 def _ranges(

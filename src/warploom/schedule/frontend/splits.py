@@ -85,6 +85,12 @@ def _made(
     )
 
 
+def index_of_part(axis: str) -> str:
+    """The index of which an axis of this name may be a part: `i` of `i_by_2`."""
+    index, _, weight = axis.rstrip("_").rpartition("_by_")
+    return index if weight.isdigit() else ""
+
+
 def span_of(coefficient: int, digits: Sequence[tuple[Digit, int]], size: int, period: int) -> tuple[int, int]:
     """Least and greatest value of coefficient * i + sum of factor * digit over i from 0 to size - 1: at the points of the first
     or the last period, since from one period to the next it grows by the same."""

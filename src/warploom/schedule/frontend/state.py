@@ -43,11 +43,13 @@ class State:
     declared: dict[str, tuple[Polynomial, Span]] = field(default_factory=dict[str, tuple[Polynomial, Span]])
     """Ranges of indices said by `k: range(...)`."""
     definitions: dict[str, Definition] = field(default_factory=dict[str, Definition])
-    """Definitions of the stage being read."""
-    ended: dict[str, Span] = field(default_factory=dict[str, Span])
-    """Values of earlier stages, and what ended their stage."""
+    """All values that can be read, in the order of the text."""
+    open: set[str] = field(default_factory=set[str])
+    """Values defined since the last store."""
     used: set[str] = field(default_factory=set[str])
-    """Definitions of the stage that something reads."""
+    """Values that something reads."""
+    outdated: dict[str, str] = field(default_factory=dict[str, str])
+    """Values made of one whose name means another value now -> that name."""
     places: dict[Places, None] = field(default_factory=dict[Places, None])
     """Arrays whose elements must be places of others."""
     stored: dict[str, Span] = field(default_factory=dict[str, Span])

@@ -25,7 +25,7 @@ ROWS: tuple[Row, ...] = (
     Row("reductions", "y[i] = max(A[i, k], over=k)", True, "`sum prod max min`"),
     Row("sum by `+=`", "y[i] += A[i, k]", True),
     Row("`-=`, `*=`, `/=`", "y[i] -= A[i, k]", False, "`sum(..., over=k)`; arrays declared as `inout` take them"),
-    Row("values of a stage", "t[i] = X[i] * X[i]\ny[i] = t[i] + 1", True, "from index to the same index"),
+    Row("values", "t[i] = X[i] * X[i]\ny[i] = t[i] + 1", True, "from index to the same index; stores may share them"),
     Row("affine indices", "y[i] = A[i, 1 + i + 0 * i]", True, "integers, indices, `+ -`, integer * index"),
     Row(
         "divided indices",

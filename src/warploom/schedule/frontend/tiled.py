@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator as operators
 from collections.abc import Sequence
+from dataclasses import replace
 
 from warploom.core import Diagnostic, UserError
 from warploom.machines import MOST_APART, MatrixInstruction
@@ -24,7 +25,7 @@ def _tiled(axis: Axis, use: AxisUse, tiles: Tiles) -> Axis:
     except TypeError:
         message = f"expected one list of sizes per tile level of {use.name!r}, got {levels!r}"
         raise UserError(Diagnostic("TILES", message, axis.span, "Write for example ((8, 16, 32), (2, 4)).")) from None
-    return Axis(axis.name, axis.size, found, axis.span)
+    return replace(axis, tiles=found)
 
 
 def _use(kernel: str, number: int, axis: Axis, regions: Sequence[Region], instructions: Sequence[Instruction]) -> AxisUse:

@@ -12,8 +12,8 @@ Equality leaves out spans: two readings of one element are equal.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from warploom.core import NOWHERE, DType, Span
@@ -253,6 +253,18 @@ def parts_of(expression: Expression) -> Iterator[Expression]:
             pass
 
 
+def index_sums(expression: Expression) -> Iterator[IndexSum]:
+    """All places of the expression along axes, and indices used as numbers."""
+    for part in parts_of(expression):
+        match part:
+            case Read(indices=indices) | Gather(affine=indices):
+                yield from indices
+            case IndexValue(index=index):
+                yield index
+            case _:
+                pass
+
+
 def indices_of(expression: Expression) -> tuple[str, ...]:
     """Indices that the value depends on, in order of appearance; those reduced over are left out."""
     match expression:
@@ -271,3 +283,17 @@ def indices_of(expression: Expression) -> tuple[str, ...]:
             return tuple(dict.fromkeys(name for o in operands for name in indices_of(o)))
         case Reduction(operand=operand, over=over):
             return tuple(name for name in indices_of(operand) if name not in over)
+
+
+def mapped(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
+    """Every part of an expression changed, from the outside: what is changed is not entered."""
+    made = change(expression)
+    if made is not expression:
+        return made
+    match expression:
+        case Apply(operands=operands):
+            return replace(expression, operands=tuple(mapped(o, change) for o in operands))
+        case Reduction(operand=operand):
+            return replace(expression, operand=mapped(operand, change))
+        case Number() | SizeValue() | IndexValue() | Scalar() | Read() | Gather() | Local():
+            return expression

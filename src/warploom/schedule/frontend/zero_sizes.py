@@ -28,6 +28,7 @@ from warploom.schedule.frontend.tree import (
     Stage,
     Store,
     TensorTree,
+    index_sums,
     parts_of,
 )
 
@@ -144,15 +145,9 @@ def _locals(value: Expression) -> Iterator[str]:
 
 def _indices(value: Expression) -> Iterator[str]:
     """All indices of a value, also of its reductions."""
+    yield from (name for index in index_sums(value) for name in index.names)
     for part in parts_of(value):
-        match part:
-            case Read(indices=indices):
-                yield from (name for index in indices for name in index.names)
-            case Gather() as gather:
-                yield from (name for index in gather.affine for name in index.names)
-            case IndexValue(index=index):
-                yield from index.names
-            case Local(indices=names) | Reduction(over=names):
-                yield from names
-            case _:
-                pass
+        if isinstance(part, Local):
+            yield from part.indices
+        elif isinstance(part, Reduction):
+            yield from part.over

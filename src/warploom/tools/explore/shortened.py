@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import prod
+from math import ceil, prod
 
 from warploom.core import WORDS, Diagnostic, UserError
 from warploom.schedule.backbone import (
@@ -196,16 +196,21 @@ def tiles_of(program: Program, sizes_of: Sequence[Sequence[int]]) -> dict[str, t
 
 
 def small_sizes(sizes: Mapping[str, int], program: Program, sizes_of: Sequence[Sequence[int]]) -> dict[str, int]:
-    """Sizes at which the extents have these; edges stay edges. A size belongs to the axis of its name, else to all axes as long
-    as it."""
+    """Sizes at which the extents have these; edges stay edges. Axes that are not known to be of one size belong to all sizes as
+    long as they are."""
     wanted: dict[str, int] = {}
     for stage, found in zip(program.stages, sizes_of, strict=True):
         if stage.rewritten is not None:
             found, stage = _of_whole_axis(stage, stage.rewritten, found), stage.plain
         for number, axis in enumerate(stage.axes):
-            names = [axis.name] if sizes.get(axis.name) == axis.size else [n for n, v in sizes.items() if v == axis.size]
-            for name in names:
-                wanted[name] = max(wanted.get(name, 1), _small_size(stage, found, number))
+            small = _small_size(stage, found, number)
+            match axis.of_size:
+                case (name, factor) if sizes.get(name) == axis.size * factor:
+                    own = {name: ceil(small * factor)}
+                case _:
+                    own = {name: small for name, value in sizes.items() if value == axis.size}
+            for name, value in own.items():
+                wanted[name] = max(wanted.get(name, 1), value)
     return {name: min(value, wanted.get(name, value)) for name, value in sizes.items()}
 
 

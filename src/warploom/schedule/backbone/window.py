@@ -94,7 +94,8 @@ def evaluate_window(
     NoWindowError where it needs values of other parts, or what the backbone writes.
     """
     _check_no_positions(backbone.instructions)
-    _check_point_to_point(backbone, backbone.instructions, {a for a, axis in enumerate(backbone.axes) if len(points[a]) != axis.size})
+    is_part = {a for a, axis in enumerate(backbone.axes) if len(points[a]) != axis.size}
+    _check_point_to_point(backbone, backbone.instructions, is_part)
     found = _WindowEvaluation(backbone, points, repeated, uses or {})
     if repeated is not None:
         _check_repeated(backbone, repeated)

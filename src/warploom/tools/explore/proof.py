@@ -251,7 +251,7 @@ def least_work(nest: Nest, axes: Axes) -> int:
 
 
 def kinds_of_blocks(nest: Nest) -> int:
-    """About in how many ways blocks run: those in which a guard falls both ways, as at the edge of an array, apart from others."""
+    """About in how many ways blocks run: those in which a guard falls both ways, as at the edge of an array, are apart."""
     sizes = {loop.number: loop.size for loop in loops(nest.body)}
     edges: dict[int, set[int]] = {}
     for statement, around in statements(nest.body):

@@ -67,7 +67,7 @@ class Implied:
     groups: tuple[ImpliedGroup, ...]
 
     def elements_of(self, name: str) -> dict[int, int]:
-        """Those of an array, and that of the representative."""
+        """Elements of an array, and for each that of the representative."""
         return {element: own for group in self.groups for element, own in group.elements.get(name, {}).items()}
 
 

@@ -171,10 +171,9 @@ class Region:
     def _is_untouched(self, offset: int, size: int) -> bool:
         """Whether these bytes are those of whole cells of the start, none of which was looked at."""
         cells = self.cells
-        for start in range(offset - _LARGEST_CELL + 1, offset + size):
-            cell = cells.get(start)
-            if cell is not None and start + cell.size_bytes > offset:
-                return False
+        near = (start for start in range(offset - _LARGEST_CELL + 1, offset + size) if start in cells)
+        if any(start + cells[start].size_bytes > offset for start in near):
+            return False
         last, width, _ = self.initial(offset + size - 1)
         return self.initial(offset)[0] == offset and last + width == offset + size
 

@@ -85,7 +85,7 @@ def convolution() -> Made:
 
 
 def test_edge_blocks_are_proved_by_one_thread_of_each_kind() -> None:
-    """Of 64 results of a block those of one, two or four threads are run; what the others store is implied."""
+    """One, two or four threads of a block store their results; what the others store is implied."""
     stage, kernel = convolution()
     ptx, arguments = compiled_for_proof(stage, kernel), arguments_of(stage, kernel)
     found = prove_blocks(stage, kernel, ptx, arguments)

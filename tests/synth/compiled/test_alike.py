@@ -112,8 +112,17 @@ def test_an_array_is_learnt_from_all_neighbours_only() -> None:
     column = elements(known)
     column[2] = known.data.made(atom("b", (2,)), f32)  # the neighbour of the representative along y
     assert known.common(column) is None and not known.moves
-    assert not known.learn("z", 6, 12, {5: 11, 7: 13})
-    assert known.learn("z", 6, 12, {5: 11, 7: 13, 2: 2}) and known.moves["z"] == (1, 10, 0)
+    assert not known.learn("z", {6: 12, 7: 13}) and not known.learn("z", {5: 11, 7: 13, 2: 2})
+    assert known.learn("z", {6: 12, 7: 13, 2: 2}) and known.moves["z"] == (1, 10, 0)
+
+
+def test_an_array_is_learnt_along_each_axis_from_those_who_have_neighbours() -> None:
+    """The threads of a row have none along y, those of a column none along x."""
+    threads = [*((x, 0, 0) for x in range(5)), (0, 1, 0), (0, 2, 0)]
+    known = Translations.of_block(Data(), threads, (5, 3, 1), (True, True, True), (0, 0, 0, 0, 0, 1, 1))
+    assert known is not None and known.representatives == [2, 6]
+    assert known.learn("z", {1: 1, 2: 2, 5: 10, 6: 20}) and known.moves["z"] == (1, 10, 0)
+    assert not known.learn("y", {1: 1, 2: 2, 6: 20}) and not known.learn("y", {5: 10, 6: 20})
 
 
 def test_an_array_is_learnt_where_a_representative_has_elements_of_it() -> None:
@@ -135,7 +144,7 @@ def stored(known: Translations) -> Region:
     """The representative has stored to element 12, and thread 0 is left out."""
     region = Region("z", 1 << 40, 400, lambda offset: (offset, 4, 0))
     region.element_bytes = 4
-    assert known.common(elements(known)) is not None and known.learn("z", 6, 12, {5: 11, 7: 13, 2: 2})
+    assert known.common(elements(known)) is not None and known.learn("z", {6: 12, 7: 13, 2: 2})
     own = elements(known)[6]
     region.store(48, 4, own, 9, known.data)
     assert isinstance(own, Term) and known.imply(region, 0, 4, -48, own, 0, 9)
@@ -145,7 +154,22 @@ def stored(known: Translations) -> Region:
 def test_stores_that_are_left_out_are_known_by_the_representative_s() -> None:
     known = translations()
     found = known.implied({"z": stored(known)})
-    assert found.elements == {"z": {0: 12}} and (found.first, found.last) == ((-2, -1, 0), (0, 0, 0))
+    (group,) = found.groups
+    assert group.elements == {"z": {0: 12}} and (group.first, group.last) == ((-2, -1, 0), (0, 0, 0))
+
+
+def test_each_representative_tells_of_its_own_threads() -> None:
+    known = Translations.of_block(Data(), THREADS, BLOCK, (True, True, True), (0, 0, 0, 1, 0, 0, 0, 1))
+    assert known is not None and known.learn("z", {5: 11, 6: 12, 1: 1, 7: 13, 3: 3})
+    region = Region("z", 1 << 40, 400, lambda offset: (offset, 4, 0))
+    region.element_bytes = 4
+    terms = [known.data.made(atom("z", (n,)), f32) for n in (5, 7)]
+    for place, term in zip((11, 13), terms, strict=True):
+        region.store(4 * place, 4, term, 9, known.data)
+    assert known.imply(region, 0, 4, -44, terms[0], 0, 9) and known.imply(region, 12, 4, -40, terms[1], 3, 9)
+    first, second = known.implied({"z": region}).groups
+    assert (first.elements, first.first, first.last) == ({"z": {0: 11}}, (-1, -1, 0), (0, 0, 0))
+    assert (second.elements, second.first, second.last) == ({"z": {3: 13}}, (0, -1, 0), (0, 0, 0))
 
 
 @pytest.mark.parametrize(("offset", "size", "by"), [(0, 4, -44), (0, 8, -48), (2, 4, -46), (48, 4, 0)])
@@ -162,14 +186,14 @@ def test_what_was_left_out_is_put_in_where_a_cell_changes() -> None:
     known = translations()
     region = stored(known)
     region.store(48, 4, 7, 10, known.data)
-    assert known.implied({"z": region}).elements == {}
+    assert not known.implied({"z": region}).groups
     assert region.cells[0].value is elements(known)[0]
     known = translations()
     region = stored(known)
     known.settle_near(region, 4, 16)
-    assert known.implied({"z": region}).elements == {"z": {0: 12}}, "bytes 0 to 3 are not among those"
+    assert known.implied({"z": region}).elements_of("z") == {0: 12}, "bytes 0 to 3 are not among those"
     known.settle_near(region, 2, 1)
-    assert region.cells[0].value is elements(known)[0] and known.implied({"z": region}).elements == {}
+    assert region.cells[0].value is elements(known)[0] and not known.implied({"z": region}).groups
 
 
 OUT, IN = ArrayArgument("out", f32, (8,), "undefined"), ArrayArgument("a", f32, (8,))

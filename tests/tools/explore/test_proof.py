@@ -21,7 +21,7 @@ from warploom.kernels.tensors import tensor_kernel
 from warploom.schedule.backbone import Backbone, Operator, cuda_tiles
 from warploom.schedule.cuda import CudaKernel, Options, cuda_kernel
 from warploom.schedule.frontend import exp, out, sin, tensor
-from warploom.schedule.nest import Combine, Compute, Kind, Load, Loop, Memory, Nest, Ref
+from warploom.schedule.nest import Combine, Compute, Guard, Kind, Load, Loop, Memory, Nest, Ref, Store
 from warploom.schedule.targets import target
 from warploom.synth.compiled import CompiledProof
 from warploom.tools.command.lines import broken_rules
@@ -31,7 +31,7 @@ from warploom.tools.explore import proof as proof_module
 from warploom.tools.explore.budget import CpuBudget, Limit, OutOfTimeError, WallLimit
 from warploom.tools.explore.check import Checked
 from warploom.tools.explore.options import KernelOptions
-from warploom.tools.explore.proof import Proof, least_work, parallel_threads, proof_of, prove_kernel
+from warploom.tools.explore.proof import Proof, kinds_of_blocks, least_work, parallel_threads, proof_of, prove_kernel
 from warploom.tools.explore.result import Explored, judged_line
 
 needs_compiler = pytest.mark.skipif(not toolchain_available(), reason="the extra `cuda` is not installed")
@@ -287,6 +287,55 @@ def test_threads_along_a_sum_that_only_copy_may_compute_alike() -> None:
     assert parallel_threads(stage, partial) == (False, True, True)
     assert least_work(alike, (True, True, True)) == 7 + 7
     assert least_work(partial, (False, True, True)) == 7 * 8 + 7
+
+
+@pytest.mark.parametrize(
+    ("start", "reach", "bound", "kinds"),
+    [
+        (0, 0, 56, 1),
+        (-1, 2, 56, 3),
+        (0, 2, 56, 2),
+        (-1, 1, 56, 2),
+        (0, 0, 51, 2),
+        (-8, 0, 56, 1),
+        (-1, 2, 40, 4),
+    ],
+    ids=[
+        "all inside", "before the first and behind the last", "behind the last", "before the first", "a ragged tile",
+        "a block that is outside alone", "two on one side",
+    ],
+)  # fmt: skip
+def test_blocks_at_edges_are_kinds_of_their_own(start: int, reach: int, bound: int, kinds: int) -> None:
+    """Seven blocks of eight threads, each of which reads from its place on as far as `reach`."""
+    guard = Guard(Linear(((0, 8), (1, 1), (2, 1)), start), bound)
+    load, store = Load(AT, Memory(0, Linear(), (guard,))), Store(Memory(1, Linear()), AT)
+
+    def nest(blocks: int) -> Nest:
+        inner = Loop(1, "w1", Kind.THREAD, 8, (Loop(2, "s0", Kind.UNROLL, 1 + reach, (load,)), store), 0)
+        return Nest("n", (), (), (), (Loop(0, "w0", Kind.BLOCK, blocks, (inner,), 2),))
+
+    assert kinds_of_blocks(nest(7)) == kinds and kinds_of_blocks(nest(1)) == 1
+
+
+def test_kinds_along_two_axes_are_multiplied() -> None:
+    """A guard along both at once, or along none, is not looked at."""
+    terms = (((0, 4), (2, 1)), ((1, 4), (2, 1)), ((0, 1), (1, 1)), ((2, 1),))
+    store = Store(Memory(0, Linear(), tuple(Guard(Linear(of, -1), 8) for of in terms)), AT)
+    inner = Loop(1, "h0", Kind.BLOCK, 5, (Loop(2, "w1", Kind.THREAD, 4, (store,), 0),), 1)
+    assert kinds_of_blocks(Nest("n", (), (), (), (Loop(0, "w0", Kind.BLOCK, 5, (inner,), 0),))) == 9
+
+
+@needs_compiler
+def test_the_kinds_of_blocks_count_in_what_is_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel, sizes = tensor_kernel("axpy"), {"n": 1 << 20}
+    asked = (kernel, sizes, kernel.program(sizes, cuda_tiles), [implementation("axpy", 0)], target("sm_90"))
+    refused, prove_blocks = CompiledProof("unchecked", "", "threads that share memory"), proof_module.prove_blocks
+    monkeypatch.setattr(proof_module, "prove_blocks", lambda *of: refused if of[-1] is None else prove_blocks(*of))
+    monkeypatch.setattr(proof_module, "least_work", lambda *_: 60_000)
+    assert proof_of(*asked).reason == ""
+    monkeypatch.setattr(proof_module, "kinds_of_blocks", lambda _: 4)
+    assert "4 kinds of blocks each do about 60000 operations" in proof_of(*asked).reason
+    assert proof_of(*asked, 2.0).reason == ""
 
 
 AT, OTHER = Ref(0, ()), Ref(1, ())

@@ -7,7 +7,7 @@ no such rule. So one part stands for all parts that it moves to.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
@@ -17,11 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warploom.schedule.backbone.evaluate import Array
+from warploom.schedule.backbone.following import named_by
 from warploom.schedule.backbone.nodes import (
     Access,
     AxisSum,
     Backbone,
     Carry,
+    Instruction,
     Operator,
     Parameter,
     Position,
@@ -91,8 +93,9 @@ def evaluate_window(
 
     NoWindowError where it needs values of other parts, or what the backbone writes.
     """
-    _check_no_positions(backbone)
-    _check_point_to_point(backbone, {a for a, axis in enumerate(backbone.axes) if len(points[a]) != axis.size})
+    _check_no_positions(backbone.instructions)
+    is_part = {a for a, axis in enumerate(backbone.axes) if len(points[a]) != axis.size}
+    _check_point_to_point(backbone, backbone.instructions, is_part)
     found = _WindowEvaluation(backbone, points, repeated, uses or {})
     if repeated is not None:
         _check_repeated(backbone, repeated)
@@ -373,6 +376,7 @@ def moved(
     grown: Mapping[str, Sequence[int]] | None = None,
     uses: Mapping[Access, Use] | None = None,
     length: int | None = None,
+    outputs: Collection[str] | None = None,
 ) -> None:
     """Returns where every block of a box computes what its first block must compute, of elements that lie further on by `moves`
     from block to block along each axis of the box; NoWindowError where that is not seen.
@@ -380,13 +384,15 @@ def moved(
     points: what the first block computes. counts: blocks along each axis, from `first` on, else from the first block on. Arrays
     that are not in `moves` are not accessed. grown: by how much each size known at run time grows along each axis of the box.
     uses: names in `moves` of what is loaded, where they are not those of the arrays. length: the axis of the box along which a
-    repetition gets further steps.
+    repetition gets further steps. outputs: only what is stored to these is looked at, and all that is computed for it; None: all.
     """
-    _check_no_positions(backbone)
-    shifts = [_axis_shifts(backbone, {name: by[n] for name, by in moves.items()}) for n in range(len(counts))]
+    instructions = backbone.instructions if outputs is None else _computed_for(backbone, outputs)
+    stored = {name: by for name, by in moves.items() if outputs is None or name in outputs}
+    _check_no_positions(instructions)
+    shifts = [_axis_shifts(backbone, {name: by[n] for name, by in stored.items()}) for n in range(len(counts))]
     used = [n for n, count in enumerate(counts) if count > 1]
     moving = {a for n in used for a, by in enumerate(shifts[n]) if by}
-    _check_point_to_point(backbone, moving)
+    _check_point_to_point(backbone, instructions, moving)
     ends = list(product(*(sorted({f, f + n - 1}) for f, n in zip(first or [0] * len(counts), counts, strict=True))))
     corners = [
         [sum(shift * place for shift, place in zip(by_axis, corner, strict=True)) for by_axis in zip(*shifts, strict=True)]
@@ -399,7 +405,7 @@ def moved(
                 size += sum(more * place for more, place in zip(grown.get(run_time.name, ()), end, strict=False))
             if not 0 <= own[0] + by <= own[-1] + by < size:
                 raise NoWindowError(f"expected every block's part of axis {backbone.axes[axis].name} to be inside it")
-    for instruction in backbone.instructions:
+    for instruction in instructions:
         access = instruction.access
         if access is None:
             continue
@@ -414,6 +420,22 @@ def moved(
                     told = f"from block to block, the kernel's by {moves[name][n]}"
                     raise NoWindowError(f"{instruction.name} moves by {by + more} elements {told}")
         _check_inside_alike(backbone, access, points, corners)
+
+
+def _computed_for(backbone: Backbone, outputs: Collection[str]) -> list[Instruction]:
+    """The stores to these arrays, and the instructions that their values come from."""
+    every = backbone.instructions
+    left = [n for n, i in enumerate(every) if i.operator is Operator.STORE and _region_of(backbone, i) in outputs]
+    found = set(left)
+    while left:
+        more = {n for o in every[left.pop()].operands if (n := named_by(o)) is not None} - found
+        found |= more
+        left += more
+    return [every[n] for n in sorted(found)]
+
+
+def _region_of(backbone: Backbone, instruction: Instruction) -> str:
+    return "" if instruction.access is None else backbone.regions[instruction.access.region].name
 
 
 def uses_of(
@@ -484,18 +506,18 @@ def _nearest(value: int, stride: int) -> int:
     return value // stride if value >= 0 else -(-value // stride)
 
 
-def _check_no_positions(backbone: Backbone) -> None:
+def _check_no_positions(instructions: Sequence[Instruction]) -> None:
     """NoWindowError where an index is a number: other parts have other ones."""
-    for instruction in backbone.instructions:
+    for instruction in instructions:
         if any(isinstance(o, Position) for o in instruction.operands):
             raise NoWindowError(f"expected no index as a number, got {instruction.name}")
 
 
-def _check_point_to_point(backbone: Backbone, moving: set[int]) -> None:
+def _check_point_to_point(backbone: Backbone, instructions: Sequence[Instruction], moving: set[int]) -> None:
     """NoWindowError where an instruction gathers these axes: they must be reduced nowhere, and values go to the same point."""
     if at := moving & reduced(backbone):
         raise NoWindowError(f"expected blocks that do not share the sum over {backbone.axes[min(at)].name}")
-    for instruction in backbone.instructions:
+    for instruction in instructions:
         for operand in instruction.operands:
             match operand:
                 case Result(producer, mapped, _) | Previous(producer, mapped):

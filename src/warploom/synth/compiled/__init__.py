@@ -5,7 +5,7 @@ or unchecked with a reason. The machine here shares nothing with the interpreter
 check each other. Open `proof.py` first, then `execution.py`.
 """
 
-from warploom.synth.compiled.alike import Axes, Implied
+from warploom.synth.compiled.alike import Axes, ImpliedGroup
 from warploom.synth.compiled.base_two import AsCompiled
 from warploom.synth.compiled.boxes import NotAlikeError, Stores, count_of_different, elements_moved, in_first_block, run_boxes
 from warploom.synth.compiled.calls import Layout, Opaque, number_of
@@ -37,7 +37,7 @@ from warploom.synth.compiled.totals import MovingError, Totals
 
 __all__ = [
     "RECONVERGED", "USE", "Access", "Argument", "ArrayArgument", "AsCompiled", "Axes", "Box", "Cell",
-    "CompiledProof", "Content", "Difference", "Fault", "FaultError", "HandedArgument", "Handover", "Implied", "Layout",
+    "CompiledProof", "Content", "Difference", "Fault", "FaultError", "HandedArgument", "Handover", "ImpliedGroup", "Layout",
     "MovingError", "NotAlikeError", "Opaque", "PeriodError", "Repeat", "ScalarArgument", "Sealed", "StoodError", "Stores",
     "Symbol", "SymbolicRun", "Totals", "Undefined", "Wanted", "Word", "check_parameters", "count_of_different", "elements_moved",
     "in_first_block", "joined_domain", "judged", "number_of", "prove_by_cases", "prove_compiled", "prove_equivalent",

@@ -12,7 +12,7 @@ so.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from warploom.synth.compiled.data import Comparison, Data, Undefined, Value
@@ -48,16 +48,27 @@ class _Implied:
 
 
 @dataclass(frozen=True, slots=True)
-class Implied:
-    """Elements that hold what other ones hold, translated."""
+class ImpliedGroup:
+    """Elements that hold what those of one representative hold, translated."""
 
     elements: dict[str, dict[int, int]]
     """By array: element and that of the representative."""
-    moves: dict[str, Triple]
-    """By array, in elements from thread to thread."""
     first: Triple
     last: Triple
-    """The most steps along each axis from a representative to the threads it stands for; `first` has the least."""
+    """The most steps along each axis from the representative to the threads it stands for; `first` has the least."""
+
+
+@dataclass(frozen=True, slots=True)
+class Implied:
+    """Elements that hold what other ones hold, translated."""
+
+    moves: dict[str, Triple]
+    """By array, in elements from thread to thread."""
+    groups: tuple[ImpliedGroup, ...]
+
+    def elements_of(self, name: str) -> dict[int, int]:
+        """Elements of an array, and for each that of the representative."""
+        return {element: own for group in self.groups for element, own in group.elements.get(name, {}).items()}
 
 
 @dataclass(slots=True)
@@ -81,6 +92,8 @@ class Translations:
         default_factory=dict[tuple[str, ...], list[tuple[int, int]]]
     )
     """By the arrays of the representatives' elements."""
+    _near: dict[tuple[int, int], list[int]] = field(default_factory=dict[tuple[int, int], list[int]])
+    """By representative and axis."""
     _done: dict[Triple, dict[Term, Term]] = field(default_factory=dict["Triple", "dict[Term, Term]"])
     """By the steps from the representative: its terms as they are there."""
     _sums: dict[Term, tuple[Term, int]] = field(default_factory=dict[Term, tuple[Term, int]])
@@ -177,40 +190,42 @@ class Translations:
         return self._known_apart[names]
 
     def _learn(self, own: Term, column: list[Value]) -> bool:
-        """How the array of an element moves with the threads, by the neighbours of the representative of most threads."""
+        """How the array of an element moves with the threads."""
         name = own.data[0]
         if name in (SUM, NAME):
             return False
-        firsts = (
-            (t, v)
-            for t in self.representatives
-            if isinstance(v := column[t], Term) and v.op == "atom" and v.data[0] == name and v.data[1]
-        )
-        first, own_value = next(firsts)  # `own` is one of them
         places = {
             t: value.data[1][0]
-            for t in self._neighbours(first)
-            if isinstance(value := column[t], Term) and value.op == "atom" and value.data[0] == name and value.data[1]
+            for t, value in enumerate(column)
+            if isinstance(value, Term) and value.op == "atom" and value.data[0] == name and value.data[1]
         }
-        return self.learn(name, first, own_value.data[1][0], places)
+        return self.learn(name, places)
 
-    def _neighbours(self, thread: int) -> list[int]:
-        """The next thread along each axis of those that it stands for."""
-        x, y, z = self.threads[thread]
-        near = {(x + 1, y, z), (x - 1, y, z), (x, y + 1, z), (x, y - 1, z), (x, y, z + 1), (x, y, z - 1)}
-        return [t for t, position in enumerate(self.threads) if position in near and self.group[t] == self.group[thread]]
-
-    def learn(self, name: str, thread: int, place: int, places: dict[int, int]) -> bool:
-        """Keeps how an array moves, from the place of a representative and those of its neighbours. False: not all are there."""
+    def learn(self, name: str, places: dict[int, int]) -> bool:
+        """Keeps how an array moves, from the places of threads: along each axis by a representative and its neighbour, of most
+        threads where several have one. False: all of these lack the place of one of the two."""
         moves = [0, 0, 0]
-        for t in self._neighbours(thread):
-            if t not in places:
+        for axis in range(3):
+            pairs = [(r, t) for r in self.representatives for t in self._neighbours(r, axis)]
+            known = next(((r, t) for r, t in pairs if r in places and t in places), None)
+            if known is not None:
+                r, t = known
+                moves[axis] = (places[t] - places[r]) * self._steps[t][axis]
+            elif pairs:
                 return False
-            axis = next(k for k in range(3) if self._steps[t][k])
-            moves[axis] = (places[t] - place) * self._steps[t][axis]
         self.moves[name] = (moves[0], moves[1], moves[2])
         self._far[name] = [sum(m * s for m, s in zip(moves, step, strict=True)) for step in self._steps]
         return True
+
+    def _neighbours(self, representative: int, axis: int) -> list[int]:
+        """The threads next to it along an axis for which it stands."""
+        key = (representative, axis)
+        if key not in self._near:
+            by = tuple(int(k == axis) for k in range(3))
+            near = [tuple(a + sign * b for a, b in zip(self.threads[representative], by, strict=True)) for sign in (1, -1)]
+            group = self.group[representative]
+            self._near[key] = [t for t, position in enumerate(self.threads) if position in near and self.group[t] == group]
+        return self._near[key]
 
     def take_over(self, use: str, at_end: str) -> bool:
         """Elements of one use of an array are from now on those of another one. False: that one is known to move otherwise."""
@@ -291,8 +306,8 @@ class Translations:
 
     def implied(self, arrays: dict[str, Region]) -> Implied:
         """Stores that were left out, as far as the representatives' cells still hold what they stored."""
-        elements: dict[str, dict[int, int]] = {}
-        used: set[Triple] = {(0, 0, 0)}
+        elements: dict[int, dict[str, dict[int, int]]] = {}
+        used: dict[int, list[Triple]] = {}
         for region in arrays.values():
             for offset, known in list(self._implied.get(region.base, {}).items()):
                 if region.cells[offset].value is not _LIKE_ANOTHER:
@@ -301,12 +316,18 @@ class Translations:
                 if cell is None or cell.value is not known.term or cell.size_bytes != region.cells[offset].size_bytes:
                     self.settle(region, offset)
                     continue
-                size = cell.size_bytes
-                elements.setdefault(region.name, {})[offset // size] = known.offset // size
-                used.add(self._steps[known.thread])
-        first = (min(s[0] for s in used), min(s[1] for s in used), min(s[2] for s in used))
-        last = (max(s[0] for s in used), max(s[1] for s in used), max(s[2] for s in used))
-        return Implied(elements, dict(self.moves), first, last)
+                size, number = cell.size_bytes, self.group[known.thread]
+                of_group = elements.setdefault(number, {}).setdefault(region.name, {})
+                of_group[offset // size] = known.offset // size
+                used.setdefault(number, [(0, 0, 0)]).append(self._steps[known.thread])
+        groups = [ImpliedGroup(elements[number], _ends(steps, min), _ends(steps, max)) for number, steps in used.items()]
+        return Implied(dict(self.moves), tuple(groups))
+
+
+def _ends(steps: list[Triple], end: Callable[[Iterable[int]], int]) -> Triple:
+    """Along each axis the least or the greatest."""
+    x, y, z = (end(along) for along in zip(*steps, strict=True))
+    return x, y, z
 
 
 def _middle(threads: list[Triple]) -> int:

@@ -152,7 +152,7 @@ class SymbolicRun:
         """Element -> instruction of its last store; without the elements that are implied."""
         size = argument.dtype.size_bytes
         found: dict[int, int] = {}
-        implied = self.implied.elements.get(argument.name, {}) if self.implied is not None else {}
+        implied = self.implied.elements_of(argument.name) if self.implied is not None else {}
         for offset, cell in self.arrays[argument.name].cells.items():
             if cell.instruction >= 0:
                 first, last = offset // size, (offset + cell.size_bytes - 1) // size

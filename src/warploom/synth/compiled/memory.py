@@ -155,6 +155,8 @@ class Region:
 
     def _make_room(self, offset: int, size: int, data: Data) -> None:
         """Cuts what lies partly in the bytes to be stored into its bytes."""
+        if self._is_untouched(offset, size):
+            return
         at = offset
         while at < offset + size:
             start, cell = self._cell_at(at)
@@ -165,6 +167,15 @@ class Region:
                     part = data.extract(cell.value, 8 * (k - start), 8, 8 * cell.size_bytes)
                     self.cells[k] = Stored(part, 1, cell.instruction)
             at = end
+
+    def _is_untouched(self, offset: int, size: int) -> bool:
+        """Whether these bytes are those of whole cells of the start, none of which was looked at."""
+        cells = self.cells
+        near = (start for start in range(offset - _LARGEST_CELL + 1, offset + size) if start in cells)
+        if any(start + cells[start].size_bytes > offset for start in near):
+            return False
+        last, width, _ = self.initial(offset + size - 1)
+        return self.initial(offset)[0] == offset and last + width == offset + size
 
     # ------------------------------------------------------------ who was here
 

@@ -213,7 +213,7 @@ class Transfers:
                 continue
             if region.name not in translations.moves and region.element_bytes == size:
                 places = {u: (int(a) - region.base) // size for u, a in place_of.items()}
-                translations.learn(region.name, own, places[own], places)
+                translations.learn(region.name, places)
             far = translations.is_far(region.name, t, by, size)
             if (
                 not far

@@ -39,7 +39,7 @@ from warploom.synth.compiled import (
     Axes,
     Box,
     CompiledProof,
-    Implied,
+    ImpliedGroup,
     NotAlikeError,
     Repeat,
     Sealed,
@@ -145,9 +145,8 @@ class Blocks:
         """Notes what the first block of the box stores, and checks that what it must store moves as its accesses do."""
         moves = {use: elements_moved(run, self.arrays[use.partition(USE)[0]], box.positions, use) for use in run.moves}
         elements = {name: np.array(sorted(run.written(self.arrays[name])), np.int64) for name in self.outputs}
-        implied = run.implied.elements if run.implied is not None else {}
         for name, places in elements.items():
-            others = np.array(sorted(implied.get(name, ())), np.int64)
+            others = np.array(sorted(run.implied.elements_of(name) if run.implied is not None else ()), np.int64)
             if len(places) + len(others):
                 self.stores[name].append(Stores(box, np.concatenate([places, others]), moves[name]))
         if not any(len(places) for places in elements.values()):
@@ -155,8 +154,9 @@ class Blocks:
         repeated = self._repeated(run)
         length = self._check_length(box, repeated)
         uses = uses_of(self.stage, moves, box.counts, repeated, length)
-        if run.implied is not None and implied:
-            self._check_threads(box, run.implied, moves, uses, length)
+        if run.implied is not None:
+            for group in run.implied.groups:
+                self._check_threads(box, run.implied.moves, group, moves, uses, length)
         window = evaluate_window(self.stage, points_of(self.stage, elements), repeated, uses)
         moved(self.stage, window.points, moves, box.counts, grown=self._grown(box), uses=uses, length=length)
         stored = {name: window.stored.get(name, {}) for name in self.outputs}
@@ -246,24 +246,29 @@ class Blocks:
         return len(box.counts) - 1
 
     def _check_threads(
-        self, box: Box, implied: Implied, moves: Mapping[str, Sequence[int]], uses: Mapping[Access, Use], length: int | None
+        self,
+        box: Box,
+        by_thread: Mapping[str, Sequence[int]],
+        group: ImpliedGroup,
+        moves: Mapping[str, Sequence[int]],
+        uses: Mapping[Access, Use],
+        length: int | None,
     ) -> None:
         """NotAlikeError or NoWindowError unless what threads must store moves as their accesses do, in each block."""
-        counts = tuple(last - first + 1 for first, last in zip(implied.first, implied.last, strict=True))
+        counts = tuple(last - first + 1 for first, last in zip(group.first, group.last, strict=True))
         places: dict[str, NDArray[np.int64]] = {}
-        for name, elements in implied.elements.items():
+        for name, elements in group.elements.items():
             places[name] = np.unique(np.array(list(elements.values()), np.int64))
-        both = {name: (*by, *implied.moves[name]) for name, by in moves.items() if name in implied.moves}
-        first = (*(0 for _ in box.counts), *implied.first)
         moved(
             self.stage,
             points_of(self.stage, places),
-            both,
+            {name: (*by, *by_thread[name]) for name, by in moves.items() if name in by_thread},
             (*box.counts, *counts),
-            first,
+            (*(0 for _ in box.counts), *group.first),
             self._grown(box),
             uses,
             length,
+            places,
         )
 
     def _repeated(self, run: SymbolicRun) -> Repetition | None:

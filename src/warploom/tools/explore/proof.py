@@ -13,7 +13,7 @@ from warploom.ptx import Program as PtxProgram
 from warploom.ptx import lower, parse
 from warploom.schedule.backbone import ROWS, Backbone, Operator, Program, Role, evaluate_terms, reduced
 from warploom.schedule.cuda import CudaKernel, Options, cuda_kernel, ptx_of
-from warploom.schedule.nest import Combine, Compute, Kind, Load, Nest, Ref, Store, launch_digits, statements
+from warploom.schedule.nest import Combine, Compute, Kind, Load, Nest, Ref, Store, launch_digits, loops, statements
 from warploom.schedule.search import Implementation
 from warploom.schedule.targets import Target
 from warploom.solve.space import Candidate
@@ -183,14 +183,17 @@ def _of_one_size(
 ) -> Proof:
     most = int(MOST_OF_BLOCK * max(1.0, effort))
     axes = [parallel_threads(stage, i.nest) for stage, i in zip(program.stages, implementations, strict=True)]
-    least = max(least_work(i.nest, alike) for i, alike in zip(implementations, axes, strict=True))
-    if least <= most:
+    least, ways = max(
+        ((least_work(i.nest, alike), kinds_of_blocks(i.nest)) for i, alike in zip(implementations, axes, strict=True)), key=prod
+    )
+    if least * ways <= most:
         found = clock.followed(lambda: prove_kernels(program.stages, kernels, sizes, _STEPS * most, axes))
     else:
         alone: list[Axes | None] = [None] * len(kernels)
         found = clock.followed(lambda: prove_kernels(program.stages, kernels, sizes, _STEPS * most, alone))
         if found.verdict == "unchecked":
-            told = f"a block does about {least} operations before its rounds repeat: too many to prove in time"
+            blocks = "a block does" if ways == 1 else f"{ways} kinds of blocks each do"
+            told = f"{blocks} about {least} operations before their rounds repeat: too many to prove in time"
             found = Proof("unchecked", reason=told)
     if found.verdict == "unchecked":
         clock.tell("at a small size")
@@ -245,6 +248,26 @@ def least_work(nest: Nest, axes: Axes) -> int:
         elif isinstance(statement, Compute | Combine) and statement.operator is not Operator.MOVE:
             computed += times * (1 if statement.operator in _QUICK else _SLOWER)
     return computed + moved // _OF_WORDS
+
+
+def kinds_of_blocks(nest: Nest) -> int:
+    """About in how many ways blocks run: those in which a guard falls both ways, as at the edge of an array, are apart."""
+    sizes = {loop.number: loop.size for loop in loops(nest.body)}
+    edges: dict[int, set[int]] = {}
+    for statement, around in statements(nest.body):
+        blocks = {loop.number: loop for loop in around if loop.kind is Kind.BLOCK and loop.hardware is not None}
+        for guard in statement.memory.guards if isinstance(statement, Load | Store) else ():
+            own = [(number, step) for number, step in guard.index.terms if number in blocks and step > 0]
+            if len(own) != 1:
+                continue
+            ((number, step),) = own
+            low, high = guard.index.without((number,)).span(lambda n: sizes[n] - 1)
+            at = edges.setdefault(blocks[number].hardware or 0, set())
+            for bound in (0, guard.bound):  # the block's indices are on both sides of it
+                first, last = -((high - bound) // step), -((low - bound) // step)
+                at.update(range(max(0, first), min(sizes[number], last)))
+    counts = {loop.hardware: loop.size for loop in loops(nest.body) if loop.kind is Kind.BLOCK}
+    return prod(min(counts[n], 1 + len(at)) for n, at in edges.items())
 
 
 def _apart(nest: Nest, axes: Axes) -> dict[int, int]:

@@ -70,9 +70,10 @@ def habits(objects: Objects, target: Target) -> tuple[tuple[Habit, ...], ...]:
         ]
         found = [*(tuple(dict.fromkeys(way.habits())) for way in ways), *found]
     if not any(found):
-        found = [tuple(dict.fromkeys(Rows(objects, *way).habits())) for way in SHARES_OF_ROWS]
-    if not any(found):
-        found = [tuple(dict.fromkeys(Reductions(objects, threads).habits())) for threads in THREADS]
+        rows = [Rows(objects, *way) for way in SHARES_OF_ROWS]
+        found = [tuple(dict.fromkeys(way.habits())) for way in rows]
+        if not any(way.keeps for way in rows) or not any(found):
+            found = [*(tuple(dict.fromkeys(Reductions(objects, threads).habits())) for threads in THREADS), *found]
     if not any(found):
         found = maps_of(objects)
     return tuple(way for way in dict.fromkeys(found) if way)

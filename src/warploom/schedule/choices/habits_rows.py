@@ -10,9 +10,9 @@ as many columns as a warp has lanes, and its other threads share out the sums.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations
+from itertools import combinations, permutations
 
-from warploom.schedule.backbone import Access, Operator
+from warploom.schedule.backbone import Access, Operator, followers
 from warploom.schedule.choices.objects import Habit, Objects, mapped_alike, power_above
 
 SHARES_OF_ROWS = ((256, 4), (64, 1))
@@ -36,6 +36,10 @@ class Rows:
         stores = [o for o in self.own if o.operator is Operator.STORE]
         self.stored = {self.loop[s].axis for o in stores for s in o.loops}
         accesses = [objects.backbone.instructions[o.instruction].access for o in stores]
+        after = followers(objects.backbone.instructions)
+        waiting = any(other.instruction in after[one.instruction] for one, other in permutations(objects.sums, 2))
+        self.keeps = bool(self.summed & self.stored) or waiting
+        """Whether elements are used again when a sum of them is known."""
         if not self.summed & self.stored:
             self.stored |= self._summed_twice()
             loads = (objects.backbone.instructions[o.instruction] for o in self.own if o.operator is Operator.LOAD)

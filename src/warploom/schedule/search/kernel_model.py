@@ -243,8 +243,11 @@ class KernelModel(Generic[C]):
             return choice != "mem_space" and chance.random() < shares[choice == "size"]  # what else is fast depends on it
 
         wanted = space.usually(step.candidate, leave_out, self._begun - 1)
+        return self._numbered_steps(space, step.candidate, wanted)
+
+    def _numbered_steps(self, space: KernelSpace, current: Candidate, wanted: Candidate) -> tuple[tuple[int, Hashable], ...]:
         found: list[tuple[int, Hashable]] = []
-        for choice, arguments, mask in space.steps(step.candidate, wanted, self._order, only_sizes=True):
+        for choice, arguments, mask in space.steps(current, wanted, self._order, only_sizes=True):
             number = self._numbered(choice, arguments)
             self._known[number, mask] = space.value_text(choice, arguments, mask)
             found.append((number, mask))
@@ -258,10 +261,24 @@ class KernelModel(Generic[C]):
 
     @property
     def starts(self) -> int:
-        """The number of ways that a search begins with, whatever its budget: those of kernels with several ways to make up warps,
-        since few nodes lead from one to another."""
+        """The number of ways that a search begins with, whatever its budget: on GPUs all of them, since few nodes lead from one
+        to another."""
+        return self.space.ways if isinstance(self.space, KernelSpace) and self.retraces else 0
+
+    @property
+    def retraces(self) -> bool:
+        """Whether descents begin with habits, whose order is not that of a descent, where nodes are what is dear: on GPUs."""
         space = self.space
-        return space.starts if isinstance(space, KernelSpace) else 0
+        return isinstance(space, KernelSpace) and space.target.has_threads and space.has_habits
+
+    def retraced(self, step: Step[C], leaf: Step[C]) -> tuple[tuple[int, Hashable], ...]:
+        """The decisions that lead from a candidate to a decided one behind it, in the order of a descent, numbered as in
+        `open_choices`."""
+        space = self.space
+        if not isinstance(space, KernelSpace) or not isinstance(step.candidate, Candidate):
+            return ()
+        assert isinstance(leaf.candidate, Candidate)
+        return self._numbered_steps(space, step.candidate, leaf.candidate)
 
     def is_amount(self, choice: int) -> bool:
         return self._variables[choice][0] == "size"

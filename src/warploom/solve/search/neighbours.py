@@ -21,6 +21,8 @@ A = TypeVar("A")
 
 LEAST = 1e-12
 """Costs above 0 have logarithms."""
+_LONG = 16
+"""Candidates for which a neighbour without chance is given up."""
 _RUNNERS_UP = 1.3
 """Candidates that are dearer than the best by this factor at most are gone around beside it."""
 
@@ -68,6 +70,8 @@ class Draft(Generic[S, A]):
     """Neighbours that were asked for."""
     done: set[int] = field(default_factory=set[int])
     """Positions in its path of which every other value was tried, the other decisions left as they are."""
+    is_retraced: bool = False
+    """Its path has the order of a descent."""
     around: dict[bool, Iterator[Child[S]]] = field(default_factory=dict[bool, Iterator[Child[S]]])
     """Neighbours that are left of all that differ from it in amounts (True), and in one other decision (False), once begun."""
 
@@ -135,7 +139,7 @@ class Neighbours(Generic[S, A]):
 
     def made(self, root: Child[S]) -> Iterator[Child[S]]:
         """Neighbours of a known candidate."""
-        near = self._parent()
+        near = self._retraced(root, self._parent())
         is_mixed = self._random.random() < self._options.mixed
         other = self._random.choice(self.elites()) if is_mixed else None
         return self._vary(root, near, None if other is near else other)
@@ -149,7 +153,7 @@ class Neighbours(Generic[S, A]):
         turn = self._asked // 2 % len(others) if others and self._asked % 2 else 0
         for elite in [*(others[turn:] if self._asked % 2 else ()), *elites]:
             if amounts not in elite.around:
-                elite.around[amounts] = self._around(root, elite, amounts=amounts)
+                elite.around[amounts] = self._around(root, self._retraced(root, elite), amounts=amounts)
             if (child := next(elite.around[amounts], None)) is not None:
                 return elite, child
         return None
@@ -160,7 +164,7 @@ class Neighbours(Generic[S, A]):
         is_amount = self._incumbent.hints.is_amount
         places = [n for n, (choice, _) in enumerate(elite.path) if (is_amount is not None and is_amount(choice)) == amounts]
         if not amounts:
-            yield from self._stepped(root, elite, places, 1, None)
+            yield from self._stepped(root, elite, places[::-1] if self._incumbent.hints.retraced else places, 1, None)
             return
         yield from self._stepped(root, elite, places, 1, 1)
         for first, second in combinations(places, 2):
@@ -198,15 +202,8 @@ class Neighbours(Generic[S, A]):
     def _beside(self, child: Child[S] | None, elite: Draft[S, A], place: int, most: int | None) -> Iterator[tuple[int, Child[S]]]:
         """The children that take the elite's next decision in another way, nearest first, with their distances in the model's
         order, which are at most `most`."""
-        children = None if child is None else self._incumbent.children(child)
-        values = [c.value for c in children or ()]
-        value = elite.path[place][1]
-        if children is None or value not in values:
-            return
-        at = values.index(value)
-        for n in sorted(range(len(children)), key=lambda n: abs(n - at)):
-            if n != at and (most is None or abs(n - at) <= most):
-                yield n - at, children[n]
+        if child is not None:
+            yield from self._incumbent.beside(child, elite.path[place][1], most)
 
     def _vary(self, root: Child[S], elite: Draft[S, A], other: Draft[S, A] | None) -> Iterator[Child[S]]:
         """Some decisions of the elite are taken anew, the last of them in every other way, the others kept where they
@@ -243,9 +240,11 @@ class Neighbours(Generic[S, A]):
 
     def _finished(self, child: Child[S], elite: Draft[S, A], first: int, *, is_sure: bool = False) -> Iterator[Child[S]]:
         """The complete candidate behind this one that has most of the elite's decisions from position `first` on, if any;
-        `is_sure`: without chance."""
+        `is_sure`: without chance, given up where too much is left to decide and measurements are cheap."""
+        statistics = self._incumbent.statistics
+        most = statistics.tried + _LONG if is_sure and self._incumbent.hints.retraced else math.inf
         following: Child[S] | None = self._incumbent.follow(child, elite.path[first:])
-        while following is not None and not self._incumbent.is_beaten(following.bound):
+        while following is not None and not self._incumbent.is_beaten(following.bound) and statistics.tried < most:
             choice = self._incumbent.next_choice(following.candidate)
             if choice is None:
                 yield following
@@ -297,6 +296,15 @@ class Neighbours(Generic[S, A]):
                 return [place]
             count = min(2, decisions)
         return sorted(self._random.sample(range(decisions), count))
+
+    def _retraced(self, root: Child[S], draft: Draft[S, A]) -> Draft[S, A]:
+        """The draft, its path in the order of a descent: a decision can be taken anew only when it is the next one."""
+        retraced = self._incumbent.hints.retraced
+        if retraced is not None and not draft.is_retraced:
+            draft.path, draft.is_retraced = retraced(root.candidate, draft.leaf.candidate), True
+            draft.trail.clear()
+            draft.done.clear()
+        return draft
 
     def _parent(self) -> Draft[S, A]:
         """The measured candidate that is to have neighbours next."""

@@ -88,6 +88,10 @@ class _Refine(Generic[S, A]):
         self._until_tried: float | None = None
         self._is_alike = incumbent.wall_budget_s is not None and incumbent.node_budget is None and incumbent.hints.ways > 0
         """Measurements are dear, and there are ways to begin: most of what is measured is the same for all seeds."""
+        self._sweeps = incumbent.hints.retraced is not None
+        """Neighbours of the best are made without chance, too."""
+        self._swept = 0
+        """Candidates tried for these."""
 
     def improve(self) -> Cost | None:
         try:
@@ -134,6 +138,8 @@ class _Refine(Generic[S, A]):
             self._random.shuffle(plan)
             if self._is_alike:
                 self._go_around(root)
+            elif self._sweeps:
+                self._sweep(root)
             self._draft(root, plan)
 
     def _begin(self, seconds: float, share: float) -> None:
@@ -150,11 +156,13 @@ class _Refine(Generic[S, A]):
         return self._until_tried is None or self._incumbent.statistics.tried < self._until_tried
 
     def _try_starts(self, root: Child[S]) -> None:
-        """Dives from the first ways to begin, as long as they take no more than their share of the budget."""
+        """Dives from the first ways to begin, the same for all seeds, as long as they take no more than their share of the
+        budget."""
         until, until_tried = self._until, self._until_tried
         self._begin(_STARTS_SHARE * (self._incumbent.wall_budget_s or 0.0), _STARTS_SHARE)
+        chance = random.Random(0)
         while self._dives < self._incumbent.hints.starts and self._has_time():
-            self._dive(root)
+            self._dive(root, chance)
         self._until, self._until_tried = until, until_tried
 
     def _draft(self, root: Child[S], plan: Sequence[bool]) -> None:
@@ -191,14 +199,29 @@ class _Refine(Generic[S, A]):
                 elif not amounts:
                     self._around.add(draft)
 
-    def _dive(self, root: Child[S]) -> None:
+    def _sweep(self, root: Child[S]) -> None:
+        """Neighbours of the best without chance, which all seeds find: half of a batch differ in amounts, half in another
+        decision, up to a share of what is tried."""
+        statistics = self._incumbent.statistics
+        began = statistics.tried
+        for amounts in [True, True, False, False] * max(1, self._options.batch // 4):
+            if self._swept + statistics.tried - began > _SWEPT * statistics.tried:
+                break
+            found = self._near.next_around(root, amounts=amounts)
+            if found is not None:
+                self._keep(found[1])
+        self._swept += statistics.tried - began
+
+    def _dive(self, root: Child[S], chance: random.Random | None = None) -> None:
+        """chance: of a dive that is the same for all seeds, where the temperature is the lowest."""
         temperatures = self._options.temperatures
-        temperature = temperatures[self._dives % len(temperatures)]
+        temperature = temperatures[self._dives % len(temperatures)] if chance is None else min(temperatures)
+        chance = chance or self._random
         begin = self._incumbent.hints.begin
         start = root
         if begin is not None and (self._dives < self._incumbent.hints.starts or self._dives % _FROM_ROOT != _FROM_ROOT - 1):
-            start = self._incumbent.jump(root, begin(root.candidate, self._random)) or root
-        found = Dive(self._incumbent, start, self._random, temperature, self._guess).following()
+            start = self._incumbent.jump(root, begin(root.candidate, chance)) or root
+        found = Dive(self._incumbent, start, chance, temperature, self._guess).following()
         self._dives += 1
         draft = None if found is None else self._keep(found)
         is_first = self._incumbent.wall_budget_s is not None and not self._measured and not self._is_alike
@@ -349,6 +372,8 @@ _WHOLE_TEMPERATURES = (0.0, 0.1, 0.3, 0.02)
 """Temperatures of the dives from each way to begin."""
 _WAYS_SHARE = 0.2
 """Share of a budget of wall seconds for them, at most: rarely as much, or chance would decide how many there are."""
+_SWEPT = 0.5
+"""Share of the candidates tried that are for neighbours without chance, at most."""
 _HOPEFUL = 3.0
 """Candidates that promise less than the best one by this factor are not measured first."""
 _BESIDE_WAYS = 8

@@ -19,6 +19,7 @@ from warploom.solve.space import Candidate
 PS_PER_MS = 10**9
 _LEFT_OUT = ((0.0, 0.0), (0.0, 1.0), (0.05, 0.5))
 """Shares of the habits of fast kernels that descents leave out in turn: of all but sizes, of sizes."""
+_ALIKE = ("spread", "cache", "stages", "swizzle")
 _KEPT = 20
 """Contradictions that are remembered."""
 
@@ -282,6 +283,11 @@ class KernelModel(Generic[C]):
 
     def is_amount(self, choice: int) -> bool:
         return self._variables[choice][0] == "size"
+
+    def sort(self, choice: int) -> Hashable:
+        """The name of choices that the tiles of a kernel mostly take alike: a loop fills all of its tiles as far ahead."""
+        name = self._variables[choice][0]
+        return name if name in _ALIKE else None
 
     def is_open(self, step: Step[C], choice: int, mask: Hashable) -> bool:
         """Whether the choice may still be decided so, and is not."""

@@ -66,6 +66,8 @@ class Hints(Generic[S, A]):
     not count."""
     is_amount: Callable[[int], bool] | None = None
     """Whether the values of a choice are amounts, in order; missing: none are."""
+    sort: Callable[[int], Hashable] | None = None
+    """Equal for choices that answers mostly take alike, None for others; missing: None for all."""
     retraced: Callable[[S, S], Path] | None = None
     """The decisions that lead from a candidate to a fully decided one behind it, in the order of a descent; missing: those of its
     path, which `begin` may have taken in another order."""

@@ -22,7 +22,7 @@ A = TypeVar("A")
 LEAST = 1e-12
 """Costs above 0 have logarithms."""
 _LONG = 16
-"""Candidates for which a neighbour without chance is given up."""
+"""Candidates after which a neighbour is given up."""
 _RUNNERS_UP = 1.3
 """Candidates that are dearer than the best by this factor at most are gone around beside it."""
 
@@ -159,11 +159,13 @@ class Neighbours(Generic[S, A]):
         return None
 
     def _around(self, root: Child[S], elite: Draft[S, A], *, amounts: bool) -> Iterator[Child[S]]:
-        """All that take one decision of the elite in another way, which is an amount or is none, and all that take one amount a
-        step up and another a step down. The others stay as they are where that is possible; else the least guess decides."""
+        """All that take one decision of the elite in another way, which is an amount or is none, all that take one amount a
+        step up and another a step down, and all that take all decisions of a sort alike. The others stay as they are where that
+        is possible; else the least guess decides."""
         is_amount = self._incumbent.hints.is_amount
         places = [n for n, (choice, _) in enumerate(elite.path) if (is_amount is not None and is_amount(choice)) == amounts]
         if not amounts:
+            yield from self._alike_of_sort(root, elite)
             yield from self._stepped(root, elite, places[::-1] if self._incumbent.hints.retraced else places, 1, None)
             return
         yield from self._stepped(root, elite, places, 1, 1)
@@ -184,6 +186,20 @@ class Neighbours(Generic[S, A]):
                 if abs(step) >= least:
                     yield from self._finished(child, elite, place + 1, is_sure=True)
 
+    def _alike_of_sort(self, root: Child[S], elite: Draft[S, A]) -> Iterator[Child[S]]:
+        """Neighbours that take all decisions of a sort in one other way."""
+        sort = self._incumbent.hints.sort
+        places: dict[Hashable, list[int]] = {}
+        for place, (choice, _) in enumerate(elite.path):
+            if sort is not None and (found := sort(choice)) is not None:
+                places.setdefault(found, []).append(place)
+        for first, *others in reversed([several for several in places.values() if len(several) > 1]):
+            for _, child in self._beside(self._before(root, elite, first), elite, first, None):
+                wanted = list(elite.path)
+                for place in others:
+                    wanted[place] = elite.path[place][0], child.value
+                yield from self._finished(child, elite, first + 1, is_sure=True, wanted=tuple(wanted))
+
     def _before(self, root: Child[S], elite: Draft[S, A], place: int) -> Child[S] | None:
         """The candidate on the elite's path at which this decision is next, if there is one."""
         child = self._resumed(root, elite, place)
@@ -196,6 +212,8 @@ class Neighbours(Generic[S, A]):
             choice = self._incumbent.next_choice(following.candidate)
             if choice is None or choice == elite.path[place][0]:
                 return None if choice is None else following
+            if self._incumbent.hints.retraced:  # the first one has changed what there is to decide
+                return None
             following = self._as_in(following, choice, elite, is_sure=True)
         return None
 
@@ -238,12 +256,14 @@ class Neighbours(Generic[S, A]):
         if child is not None:
             yield from self._finished(child, elite, len(elite.path))
 
-    def _finished(self, child: Child[S], elite: Draft[S, A], first: int, *, is_sure: bool = False) -> Iterator[Child[S]]:
-        """The complete candidate behind this one that has most of the elite's decisions from position `first` on, if any;
-        `is_sure`: without chance, given up where too much is left to decide and measurements are cheap."""
+    def _finished(
+        self, child: Child[S], elite: Draft[S, A], first: int, *, is_sure: bool = False, wanted: Path | None = None
+    ) -> Iterator[Child[S]]:
+        """The complete candidate behind this one that has most of the elite's decisions (or those wanted) from position `first`
+        on, if any; `is_sure`: without chance. Where paths are retraced, those are given up that leave too much to decide."""
         statistics = self._incumbent.statistics
-        most = statistics.tried + _LONG if is_sure and self._incumbent.hints.retraced else math.inf
-        following: Child[S] | None = self._incumbent.follow(child, elite.path[first:])
+        most = statistics.tried + _LONG if self._incumbent.hints.retraced else math.inf
+        following: Child[S] | None = self._incumbent.follow(child, (wanted or elite.path)[first:])
         while following is not None and not self._incumbent.is_beaten(following.bound) and statistics.tried < most:
             choice = self._incumbent.next_choice(following.candidate)
             if choice is None:

@@ -18,7 +18,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from warploom.solve.model import Cost
-from warploom.solve.search.dives import FIRST_NODES, TEMPERATURES, Dive
+from warploom.solve.search.dives import FIRST_NODES, PATIENCE, TEMPERATURES, Dive
 from warploom.solve.search.incumbent import Child, Incumbent, Path
 from warploom.solve.search.neighbours import LEAST, Draft, Near, Neighbours
 from warploom.solve.search.residuals import likeliest_length, predict
@@ -90,6 +90,9 @@ class _Refine(Generic[S, A]):
         """Measurements are dear, and there are ways to begin: most of what is measured is the same for all seeds."""
         self._sweeps = incumbent.hints.retraced is not None
         """Neighbours of the best are made without chance, too."""
+        self._patience = PATIENCE
+        if self._sweeps and incumbent.node_budget is not None:
+            self._patience = min(PATIENCE, max(_LEAST_PATIENCE, int(_PATIENT * incumbent.node_budget)))
         self._swept = 0
         """Candidates tried for these."""
 
@@ -138,8 +141,8 @@ class _Refine(Generic[S, A]):
             self._random.shuffle(plan)
             if self._is_alike:
                 self._go_around(root)
-            elif self._sweeps:
-                self._sweep(root)
+            elif self._sweeps and self._sweep(root):
+                continue
             self._draft(root, plan)
 
     def _begin(self, seconds: float, share: float) -> None:
@@ -199,18 +202,18 @@ class _Refine(Generic[S, A]):
                 elif not amounts:
                     self._around.add(draft)
 
-    def _sweep(self, root: Child[S]) -> None:
-        """Neighbours of the best without chance, which all seeds find: half of a batch differ in amounts, half in another
-        decision, up to a share of what is tried."""
-        statistics = self._incumbent.statistics
+    def _sweep(self, root: Child[S]) -> bool:
+        """A batch of neighbours of the best without chance, which all seeds find: half of them differ in amounts, half in other
+        decisions. False where there are none, or these have had their share."""
+        statistics, made = self._incumbent.statistics, 0
         began = statistics.tried
+        if self._swept > max(_SWEPT_FIRST, _SWEPT * began):
+            return False
         for amounts in [True, True, False, False] * max(1, self._options.batch // 4):
-            if self._swept + statistics.tried - began > _SWEPT * statistics.tried:
-                break
             found = self._near.next_around(root, amounts=amounts)
-            if found is not None:
-                self._keep(found[1])
+            made += found is not None and self._keep(found[1]) is not None
         self._swept += statistics.tried - began
+        return made > 0
 
     def _dive(self, root: Child[S], chance: random.Random | None = None) -> None:
         """chance: of a dive that is the same for all seeds, where the temperature is the lowest."""
@@ -221,7 +224,7 @@ class _Refine(Generic[S, A]):
         start = root
         if begin is not None and (self._dives < self._incumbent.hints.starts or self._dives % _FROM_ROOT != _FROM_ROOT - 1):
             start = self._incumbent.jump(root, begin(root.candidate, chance)) or root
-        found = Dive(self._incumbent, start, chance, temperature, self._guess).following()
+        found = Dive(self._incumbent, start, chance, temperature, self._guess).following(self._patience)
         self._dives += 1
         draft = None if found is None else self._keep(found)
         is_first = self._incumbent.wall_budget_s is not None and not self._measured and not self._is_alike
@@ -372,8 +375,10 @@ _WHOLE_TEMPERATURES = (0.0, 0.1, 0.3, 0.02)
 """Temperatures of the dives from each way to begin."""
 _WAYS_SHARE = 0.2
 """Share of a budget of wall seconds for them, at most: rarely as much, or chance would decide how many there are."""
-_SWEPT = 0.5
-"""Share of the candidates tried that are for neighbours without chance, at most."""
+_SWEPT, _SWEPT_FIRST = 0.5, 200
+"""Share of the candidates tried that are for neighbours without chance, at most, but so many at first."""
+_PATIENT, _LEAST_PATIENCE = 0.06, 24
+"""Share of a budget of nodes that is a dive's patience, where neighbours of the best are made as well, and nodes that are at least."""
 _HOPEFUL = 3.0
 """Candidates that promise less than the best one by this factor are not measured first."""
 _BESIDE_WAYS = 8

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warploom.ir.swizzle import Rot, Window, Xor, core_cost
-from warploom.machines import LINE_BYTES, wavefronts_each
+from warploom.machines import LINE_BYTES, wavefronts_each, ways_each
 from warploom.schedule.nest import (
     ATOM_BYTES,
     WARP,
@@ -69,16 +69,37 @@ def swizzled(nest: Nest, buffer: int) -> Nest:
     found = nest.buffers[buffer]
     if found.space is not Space.SHARED:
         return nest
-    threads = threads_of(nest)
-    of_warps = {id(f.load): (p, f) for p in products_of(nest) for f in (p.rows, p.columns)}
-    accesses = [
-        _of_matrices(*of_warps[id(s)]) if id(s) in of_warps else _access(threads, s, around)
-        for s, around in statements(nest.body)
-        if _touches(s, buffer)
-    ]
+    accesses = _accesses(nest, buffer)
     warps = tuple((a.places.shape, a.places.tobytes(), a.active.tobytes(), a.elements) for a in accesses)
     best = _fewest_conflicts(found.elements, found.dtype.size_bytes, warps)
     return nest if best is None else replace(nest, body=_permuted(nest.body, buffer, best))
+
+
+def bank_conflicts(nest: Nest) -> int:
+    """Most wavefronts of lanes that go together, over the accesses to shared memory of a block's first warps at index 0 of all
+    loops that are no threads; 1: none has a conflict, 0: there are none."""
+    most = 0
+    for number, buffer in enumerate(nest.buffers):
+        if buffer.space is Space.SHARED:
+            size = buffer.dtype.size_bytes
+            for access in _accesses(nest, number, is_placed=True):
+                each = ways_each(access.places * size, access.active, access.elements * size)
+                most = max(most, int(each.max(initial=0)))
+    return most
+
+
+def _accesses(nest: Nest, buffer: int, *, is_placed: bool = False) -> list[_Access]:
+    """is_placed: where the nest's permutation puts them."""
+    threads = threads_of(nest)
+    of_warps = {id(f.load): (p, f) for p in products_of(nest) for f in (p.rows, p.columns)}
+    found: list[_Access] = []
+    for statement, around in statements(nest.body):
+        if isinstance(statement, Load | Store) and statement.memory.buffer == buffer:
+            whole = of_warps.get(id(statement))
+            access = _access(threads, statement, around) if whole is None else _of_matrices(*whole)
+            swizzle = statement.memory.swizzle if is_placed else None
+            found.append(access if swizzle is None else replace(access, places=swizzle.of(access.places)))
+    return found
 
 
 @lru_cache(maxsize=256)
@@ -136,10 +157,6 @@ def _swizzles(elements: int, together: int, element_bytes: int) -> Iterator[Swiz
             yield from (Swizzle(Rot(n, scale), unit) for scale in (1, 2, 3, 4, 8) if scale < n)
             yield from (Swizzle(Rot(n, 0, period), unit) for period in _PERIODS[1:] if period < rows)
         unit *= 2
-
-
-def _touches(node: Node, buffer: int) -> bool:
-    return isinstance(node, Load | Store) and node.memory.buffer == buffer
 
 
 def _access(threads: Threads, statement: Node, around: tuple[Loop, ...]) -> _Access:

@@ -251,8 +251,8 @@ class Incumbent(Generic[S, A]):
         return None
 
     def beside(self, parent: Child[S], value: Hashable, most: int | None) -> Iterator[tuple[int, Child[S]]]:
-        """The children that decide in another way, nearest first: with how many there are up to it in the model's order, above (at
-        most `most`) or below (counted as negative) the one with the value; none where the value is no alternative."""
+        """The children that decide in another way, nearest first, each with its distance from the one with the value: counted in
+        the model's order, at most `most`, negative before it. None where the value is no alternative."""
         choice = self.next_choice(parent.candidate)
         if choice is None:
             return

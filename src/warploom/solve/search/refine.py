@@ -378,7 +378,7 @@ _WAYS_SHARE = 0.2
 _SWEPT, _SWEPT_FIRST = 0.5, 200
 """Share of the candidates tried that are for neighbours without chance, at most, but so many at first."""
 _PATIENT, _LEAST_PATIENCE = 0.06, 24
-"""Share of a budget of nodes that is a dive's patience, where neighbours of the best are made as well, and nodes that are at least."""
+"""Share of a budget of nodes that is a dive's patience where neighbours are made without chance, too, but so many at least."""
 _HOPEFUL = 3.0
 """Candidates that promise less than the best one by this factor are not measured first."""
 _BESIDE_WAYS = 8

@@ -18,6 +18,7 @@ from warploom.schedule.choices.habits import habits
 from warploom.schedule.cost.time import modelled, registers_of
 from warploom.schedule.nest import Kind, Load, Nest, Space, hardware_sizes, loops, products_of, statements, verify
 from warploom.schedule.search import KernelModel
+from warploom.schedule.search.kernel_model import Step
 from warploom.schedule.targets import target
 from warploom.solve.space import Candidate
 
@@ -180,6 +181,34 @@ def test_a_search_begins_with_habits_as_decisions_in_its_order() -> None:
     others = [model.begin(root, random.Random(n)) for n in range(space.ways)]
     assert path in others
     assert len(set(others)) > 1
+
+
+def test_a_candidate_is_retraced_in_the_order_of_a_descent() -> None:
+    """Habits take sizes last, descents take them early; so a size could be taken anew only with all that came before it."""
+    space = kernel_space(product(16, 32, 24), SM_90)
+    model = KernelModel(space, Bound(space))
+    root = model.root()
+
+    def completed(step: Step[Candidate]) -> Step[Candidate] | None:
+        opened = model.open_choices(step)
+        if not opened:
+            return step
+        children = (a.expand() for a in model.alternatives(step, opened[0][0]))
+        return next((whole for c in children if c is not None and (whole := completed(c)) is not None), None)
+
+    begun = model.decide(root, model.begin(root, random.Random(0)))
+    step = None if begun is None else completed(begun)
+    assert step is not None
+    found = root
+    for choice, mask in model.retraced(root, step):
+        assert model.open_choices(found)[0][0] == choice
+        following = model.decide(found, [(choice, mask)])
+        assert following is not None
+        found = following
+    assert found.candidate == step.candidate and model.open_choices(found) == []
+    sorts = {model.sort(choice) for choice, _ in model.retraced(root, step)}
+    assert {"stages", "swizzle", "cache", None} <= sorts and not {"size", "layout", "order"} & sorts
+    assert model.starts == space.ways
 
 
 def test_every_way_is_begun_with_as_it_is() -> None:

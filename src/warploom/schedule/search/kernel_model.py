@@ -20,6 +20,7 @@ PS_PER_MS = 10**9
 _LEFT_OUT = ((0.0, 0.0), (0.0, 1.0), (0.05, 0.5))
 """Shares of the habits of fast kernels that descents leave out in turn: of all but sizes, of sizes."""
 _ALIKE = ("spread", "cache", "stages", "swizzle")
+"""Choices that the tiles of a kernel mostly take alike: a loop fills all of its tiles as far ahead."""
 _KEPT = 20
 """Contradictions that are remembered."""
 
@@ -244,11 +245,8 @@ class KernelModel(Generic[C]):
             return choice != "mem_space" and chance.random() < shares[choice == "size"]  # what else is fast depends on it
 
         wanted = space.usually(step.candidate, leave_out, self._begun - 1)
-        return self._numbered_steps(space, step.candidate, wanted)
-
-    def _numbered_steps(self, space: KernelSpace, current: Candidate, wanted: Candidate) -> tuple[tuple[int, Hashable], ...]:
         found: list[tuple[int, Hashable]] = []
-        for choice, arguments, mask in space.steps(current, wanted, self._order, only_sizes=True):
+        for choice, arguments, mask in space.steps(step.candidate, wanted, self._order, only_sizes=True):
             number = self._numbered(choice, arguments)
             self._known[number, mask] = space.value_text(choice, arguments, mask)
             found.append((number, mask))
@@ -268,7 +266,7 @@ class KernelModel(Generic[C]):
 
     @property
     def retraces(self) -> bool:
-        """Whether descents begin with habits, whose order is not that of a descent, where nodes are what is dear: on GPUs."""
+        """Whether descents begin with habits, whose order is not that of a descent, for a GPU."""
         space = self.space
         return isinstance(space, KernelSpace) and space.target.has_threads and space.has_habits
 
@@ -279,13 +277,25 @@ class KernelModel(Generic[C]):
         if not isinstance(space, KernelSpace) or not isinstance(step.candidate, Candidate):
             return ()
         assert isinstance(leaf.candidate, Candidate)
-        return self._numbered_steps(space, step.candidate, leaf.candidate)
+        found: list[tuple[int, Hashable]] = []
+        current = step.candidate
+        while (decision := space.decisions(current, self._order)) is not None:
+            domain = leaf.candidate.domain(decision.choice, *decision.arguments)
+            value = next((v for v in decision.alternatives if v.mask & domain == domain), None)
+            following = value and current.restrict(decision.choice, decision.arguments, value.mask)
+            if value is None or following is None:  # a choice that makes no difference behind all others
+                break
+            number = self._number(decision)
+            self._known[number, value.mask] = value.value
+            found.append((number, value.mask))
+            current = following
+        return tuple(found)
 
     def is_amount(self, choice: int) -> bool:
         return self._variables[choice][0] == "size"
 
     def sort(self, choice: int) -> Hashable:
-        """The name of choices that the tiles of a kernel mostly take alike: a loop fills all of its tiles as far ahead."""
+        """The name of choices that the tiles of a kernel mostly take alike; None for others."""
         name = self._variables[choice][0]
         return name if name in _ALIKE else None
 

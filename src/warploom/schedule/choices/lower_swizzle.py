@@ -108,11 +108,14 @@ def _fewest_conflicts(
 ) -> Swizzle | None:
     """Of an array of so many elements; None: as it lies. warps: of each access, what `_Access` has. Neighbours in a search have
     the same ones."""
-    by_width: dict[int, list[tuple[NDArray[np.int64], NDArray[np.bool_]]]] = {}
+    by_width: dict[int, list[_Access]] = {}
     for shape, places, active, width in warps:
         arrays = np.frombuffer(places, np.int64).reshape(shape), np.frombuffer(active, np.bool_).reshape(shape)
-        by_width.setdefault(width, []).append(arrays)
-    accesses = [_Access(*map(np.concatenate, zip(*arrays, strict=True)), width) for width, arrays in by_width.items()]
+        by_width.setdefault(width, []).append(_Access(*arrays, width))
+    accesses = [
+        _Access(np.concatenate([a.places for a in alike]), np.concatenate([a.active for a in alike]), width)
+        for width, alike in by_width.items()
+    ]
     least = sum(a.least(element_bytes) for a in accesses)
     best: tuple[int, Swizzle | None] = (sum(int(a.wavefronts([None], element_bytes)[0]) for a in accesses), None)
     swizzles = _cheapest_first(elements, max(by_width), element_bytes)
@@ -120,10 +123,10 @@ def _fewest_conflicts(
         if best[0] <= least:
             break
         some = swizzles[first : first + _TOGETHER]
-        costs = sum(a.wavefronts(some, element_bytes) for a in accesses)
-        cheapest = int(np.argmin(costs))
+        costs: list[int] = np.sum([a.wavefronts(some, element_bytes) for a in accesses], axis=0).tolist()
+        cheapest = costs.index(min(costs))
         if costs[cheapest] < best[0]:
-            best = int(costs[cheapest]), some[cheapest]
+            best = costs[cheapest], some[cheapest]
     return best[1]
 
 

@@ -46,7 +46,7 @@ class Cost:
     needed: int
     """The least cost for the same elements, if they lay side by side."""
     ways: int
-    """Of shared memory, the most wavefronts of lanes that go together: 1 is without bank conflicts. Else 0."""
+    """Most wavefronts of lanes that go together: 1 is without bank conflicts. 0 for accesses to global memory."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,7 +90,7 @@ class _TileWay:
     has_lanes: bool = False
     """A warp is 4 by 8 threads, which load from half as many places of one factor as a row of threads does."""
     threads: tuple[int, int] | None = None
-    """Of a block along the slower and the faster axis of the result; None: left open."""
+    """Threads of a block along the slower and the faster axis of the result; None: left open."""
 
 
 _WAYS_OF_TILES = (_TileWay(), _TileWay(is_tall=True, is_small=True, threads=(8, 8)))

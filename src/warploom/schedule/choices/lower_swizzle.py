@@ -106,8 +106,8 @@ def _accesses(nest: Nest, buffer: int, *, is_placed: bool = False) -> list[_Acce
 def _fewest_conflicts(
     elements: int, element_bytes: int, warps: tuple[tuple[tuple[int, ...], bytes, bytes, int], ...]
 ) -> Swizzle | None:
-    """Of an array of so many elements; None: as it lies. warps: of each access, what `_Access` has. Neighbours in a search have
-    the same ones."""
+    """The best permutation of an array of so many elements; None: as it lies. warps: of each access, what `_Access` has.
+    Neighbours in a search have the same ones."""
     by_width: dict[int, list[_Access]] = {}
     for shape, places, active, width in warps:
         arrays = np.frombuffer(places, np.int64).reshape(shape), np.frombuffer(active, np.bool_).reshape(shape)

@@ -44,7 +44,7 @@ from warploom.schedule.nest import Buffer, Kind, Loop, Nest, Products, Space, Tr
 _DEFAULTS = Options()
 _WORD_BYTES = 16
 _MANY_REGISTERS = 64
-"""Of a thread, by estimate: from here on compilers may store some to have room for one more block."""
+"""Registers of a thread, by estimate, from which on compilers may store some to have room for one more block."""
 
 
 @dataclass(frozen=True, slots=True)

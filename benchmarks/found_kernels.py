@@ -5,7 +5,9 @@
 
 `peak_share`: of the peak of f32, or of the fastest products of matrices of the factors' type. `memory_share`: compulsory bytes
 over the time, of the bandwidth of the largest board. `loads_per_output`: global loads of a thread for each element stored.
-`ffma_per_lds`: of the machine code, FFMA for each 128 bits loaded from shared memory. Lists have one entry for each kernel.
+`ffma_per_lds`: of the machine code, FFMA for each 128 bits loaded from shared memory. `ways`: most wavefronts of the
+lanes of a request to shared memory that go together (1: no bank conflict; 0: no such request), counted at index 0 of all loops;
+`ptx_ways`: the same of those requests of the PTX whose addresses are known apart. Lists have one entry for each kernel.
 `seconds` (CPU) depends on the machine.
 """
 
@@ -19,15 +21,19 @@ from pathlib import Path
 
 import warploom
 from warploom.core import UserError, bf16, f16, f32, i32
+from warploom.gpu import Compiled
 from warploom.gpu.machine_code import MachineCounts, counts_in, disassembled
 from warploom.kernels.suites.measured import NETWORKS, POLYBENCH
 from warploom.kernels.tensors import TENSOR_KERNELS
 from warploom.machines import ARCHITECTURES, by_groups
+from warploom.ptx import lower, parse
+from warploom.ptx.launches import Costs, assumptions, costs
 from warploom.schedule.backbone import count_compulsory_bytes, count_flops
 from warploom.schedule.bound import Bound
+from warploom.schedule.choices.lower_swizzle import bank_conflicts
 from warploom.schedule.cost import loads_per_output, modelled
+from warploom.schedule.cuda import CudaKernel, compile_kernel, cuda_kernel
 from warploom.schedule.cuda import Options as CudaOptions
-from warploom.schedule.cuda import compile_kernel, cuda_kernel
 from warploom.schedule.frontend import exp, log, out, tensor
 from warploom.schedule.nest import products_of
 from warploom.schedule.search import Options, explore_programs, strategy_named
@@ -170,11 +176,12 @@ def line(case: str, arch: str, nodes: int, seed: int, folder: Path | None = None
     if time_ms is None:
         return found | {"time_ms": None, "version": warploom.__version__}
     modelled_each = [modelled(nest, on) for nest in nests]
-    compiled = [compile_kernel(cuda_kernel(nest, CudaOptions(arch=arch))) for nest in nests]
+    kernels = [cuda_kernel(nest, CudaOptions(arch=arch)) for nest in nests]
+    compiled = [compile_kernel(kernel) for kernel in kernels]
     texts = [disassembled(each.cubin) for each in compiled]
     counts = [next(iter(counts_in(text).values())) for text in texts]
     if folder is not None:
-        _write(folder / f"{case}-{arch}", [cuda_kernel(nest, CudaOptions(arch=arch)).text for nest in nests], texts)
+        _write(folder / f"{case}-{arch}", [kernel.text for kernel in kernels], texts)
         text = json.dumps([dict(stage.decisions) for stage in searched.found.stages], indent=1)
         text += "\n" + "\n".join(each.text for each in modelled_each)
         (folder / f"{case}-{arch}.txt").write_text(text, encoding="utf-8")
@@ -188,8 +195,18 @@ def line(case: str, arch: str, nodes: int, seed: int, folder: Path | None = None
         "loads_per_output": [None if (n := loads_per_output(nest)) is None else round(n, 2) for nest in nests],
         "ffma_per_lds": [_products_per_load(each) for each in counts],
         "instructions": [each.instructions for each in counts], "registers": [each.registers for each in compiled],
-        "spill_bytes": [each.spill_bytes for each in compiled], "version": warploom.__version__,
+        "spill_bytes": [each.spill_bytes for each in compiled], "ways": [bank_conflicts(nest) for nest in nests],
+        "ptx_ways": [_ways(kernel, made) for kernel, made in zip(kernels, compiled, strict=True)],
+        "version": warploom.__version__,
     }  # fmt: skip
+
+
+def _ways(kernel: CudaKernel, compiled: Compiled) -> int | None:
+    """None: not known of any."""
+    program = lower(parse(compiled.ptx))
+    block = [f"blockDim.{axis} == {size}" for axis, size in zip("xyz", kernel.block, strict=True)]
+    found = costs(program, next(iter(program.routines)), [one for text in block for one in assumptions(text)])
+    return max((cost.ways for cost in found.known if cost.is_shared), default=None) if isinstance(found, Costs) else None
 
 
 def _write(path: Path, kernels: Sequence[str], sass: Sequence[str]) -> None:

@@ -1,6 +1,6 @@
 """Kernels that `explore` finds with a budget of nodes, over seeds: in the paper's spaces by the model of the paper's GPU, and
-functions whose reductions may be in parts (KERNEL@ARCH@SIZE, all sizes alike, or KERNEL@ARCH@rows=8,columns=1048576), by that of
-the architecture.
+functions whose reductions may be in parts (KERNEL@ARCH@SIZE, all sizes alike, or KERNEL@ARCH@rows=8,columns=1048576; CASE@ARCH: a
+case of `benchmarks.found_kernels`), by that of the architecture.
 
     python benchmarks/search_seeds.py --space matmul-1024x1024x1024 --search refine mcts --nodes 12000 --seeds 5 --out FILE.jsonl
     python -m benchmarks.search_seeds --space matmul@sm_90@1024 --search refine --nodes 4000 --seeds 3
@@ -19,6 +19,8 @@ from functools import partial
 from pathlib import Path
 from typing import cast
 
+from benchmarks.found_kernels import CASES
+
 import warploom
 from warploom.kernels.tensors import PAPER_SPACES, PaperSpace, tensor_kernel
 from warploom.schedule.bound import Bound
@@ -34,10 +36,10 @@ SPACES = {space.name: space for space in PAPER_SPACES}
 
 def product_row(name: str, search: str, nodes: int, seed: int) -> dict[str, object]:
     """One search for a function with reductions in parts."""
-    kernel, arch, size = name.split("@")
-    on, function = target(arch), tensor_kernel(kernel)
-    sizes = dict(each.split("=") for each in size.split(",")) if "=" in size else dict.fromkeys(function.function.sizes, size)
-    asked = KernelOptions(target=on, sizes={axis: int(n) for axis, n in sizes.items()}, seed=seed)
+    kernel, arch, *size = name.split("@")
+    on = target(arch)
+    function, sizes = (tensor_kernel(kernel), _sizes(kernel, *size)) if size else CASES[kernel]
+    asked = KernelOptions(target=on, sizes=sizes, seed=seed)
     programs = {parts: variant.program for parts, variant in parting_of(function, asked).variants.items()}
     began = time.process_time()
     options = Options(strategy=strategy_named(cast("StrategyName", search), seed), nodes=nodes)
@@ -49,6 +51,12 @@ def product_row(name: str, search: str, nodes: int, seed: int) -> dict[str, obje
         "evaluated": sum(e.evaluated for e in every), "dead_ends": sum(e.dead_ends for e in every),
         "seconds": round(time.process_time() - began, 2), "version": warploom.__version__,
     }  # fmt: skip
+
+
+def _sizes(kernel: str, size: str) -> dict[str, int]:
+    if "=" in size:
+        return {axis: int(n) for axis, n in (each.split("=") for each in size.split(","))}
+    return dict.fromkeys(tensor_kernel(kernel).function.sizes, int(size))
 
 
 def row(space: PaperSpace, search: str, nodes: int, seed: int) -> dict[str, object]:

@@ -283,6 +283,45 @@ def test_what_is_around_a_candidate_is_the_same_for_all_seeds() -> None:
     assert any(len(c) == 2 for c in changes)
 
 
+def test_decisions_of_a_sort_are_taken_alike_first() -> None:
+    """A candidate whose kinds are all the same, reached in another order than that of a descent."""
+    tiling = Tiling(duplicates=1)
+    whole = (*((n, 2) for n in range(6)), *((n, KINDS[0]) for n in range(6, 9)), (9, 0))
+
+    def retraced(root: object, leaf: object) -> tuple[tuple[int, Any], ...]:
+        assert (root, leaf) == ((), tuple(value for _, value in whole))
+        return whole
+
+    hints: Hints[Any, Any] = Hints(
+        is_amount=lambda choice: choice < 6, value=tiling.value, sort=lambda choice: "kind" if choice in (6, 7, 8) else None,
+        retraced=retraced,
+    )  # fmt: skip
+    incumbent: Incumbent[Any, Any] = Incumbent(tiling, hints=hints)
+    root = incumbent.root()
+    assert root is not None
+    draft = Neighbours(incumbent, Near(), random.Random(0)).draft(incumbent.follow(root, whole))
+    assert draft is not None
+    made = Neighbours(incumbent, Near(), random.Random(0))
+    draft.path, draft.cost = whole[::-1], 1.0
+    made.add([draft], 10)
+    around = [found[1].candidate for _ in range(4) if (found := made.next_around(root, amounts=False)) is not None]
+    assert draft.path == whole
+    assert [c[6:9] for c in around[: len(KINDS) - 1]] == [(kind,) * 3 for kind in KINDS[1:]]
+    assert around[len(KINDS) - 1][6:8] == KINDS[:1] * 2 and around[len(KINDS) - 1][8] != KINDS[0]  # the last decision first
+
+
+def test_distances_of_what_is_beside_a_value_leave_out_what_cannot_be() -> None:
+    tiling = Tiling()
+    incumbent: Incumbent[Any, Any] = Incumbent(tiling)
+    root = incumbent.root()
+    assert root is not None
+    child = incumbent.follow(root, ((0, 32), (1, 32)))
+    beside = [(step, c.value) for step, c in incumbent.beside(child, 2, None)]
+    assert beside == [(-1, 1), (1, 4)]
+    assert [step for step, _ in incumbent.beside(child, 1, 1)] == [1]
+    assert list(incumbent.beside(child, 3, None)) == []
+
+
 def test_runners_up_are_gone_around_beside_the_best() -> None:
     tiling = Tiling()
     incumbent: Incumbent[Any, Any] = Incumbent(tiling)

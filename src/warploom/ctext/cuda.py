@@ -31,12 +31,13 @@ def includes(dtypes: Iterable[DType]) -> list[str]:
     return [f"#include <{header}>" for header in dict.fromkeys(h for name, h in _HEADERS.items() if name in names)]
 
 
-def kernel_head(threads: int, *, blocks_together: int = 1, most_registers: int | None = None) -> str:
-    """The text before the name of a kernel. The kernel has C's linkage and is never launched with more threads per block."""
+def kernel_head(threads: int, *, blocks_together: int | None = None, most_registers: int | None = None) -> str:
+    """The text before the name of a kernel. The kernel has C's linkage and is never launched with more threads per block.
+    blocks_together: that one multiprocessor must have room for; None: the compiler weighs registers against blocks."""
     if most_registers is not None:
         limit = f"__maxnreg__({most_registers})"
     else:
-        limit = f"__launch_bounds__({threads}{f', {blocks_together}' if blocks_together > 1 else ''})"
+        limit = f"__launch_bounds__({threads}{f', {blocks_together}' if blocks_together else ''})"
     return f'extern "C" __global__ void {limit}'
 
 

@@ -64,7 +64,8 @@ def test_sectors(index: str, stride: int, offset: int, least: int, most: int) ->
 @pytest.mark.parametrize(("shift", "wavefronts"), [(2, 1), (3, 2), (5, 8), (7, 32)])
 def test_wavefronts(shift: int, wavefronts: int) -> None:
     answer = own(f"shl.b32 %r4, %r2, {shift}; add.s32 %r5, %r3, %r4; st.shared.u32 [%r5], %r1;")
-    assert isinstance(answer, Costs) and [(c.least, c.most, c.needed) for c in answer.known] == [(wavefronts, wavefronts, 1)]
+    assert isinstance(answer, Costs)
+    assert [(c.least, c.most, c.needed, c.ways) for c in answer.known] == [(wavefronts, wavefronts, 1, wavefronts)]
 
 
 def test_a_pattern_may_differ_from_warp_to_warp() -> None:
@@ -72,7 +73,7 @@ def test_a_pattern_may_differ_from_warp_to_warp() -> None:
     body = "shr.u32 %r4, %r2, 5; add.s32 %r4, %r4, 2; shl.b32 %r5, %r2, %r4; add.s32 %r6, %r3, %r5; st.shared.u32 [%r6], %r1;"
     answer = own(body)
     assert isinstance(answer, Costs)
-    assert answer.known == (Cost(answer.known[0].instruction, True, 1, 2, 1),)
+    assert answer.known == (Cost(answer.known[0].instruction, True, 1, 2, 1, 2),)
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from warploom.schedule.choices.habits import habits
 from warploom.schedule.cost.time import modelled, registers_of
 from warploom.schedule.nest import Kind, Load, Nest, Space, hardware_sizes, loops, products_of, statements, verify
 from warploom.schedule.search import KernelModel
+from warploom.schedule.search.kernel_model import Step
 from warploom.schedule.targets import target
 from warploom.solve.space import Candidate
 
@@ -51,11 +52,11 @@ def test_tiles_of_a_product_are_copied_ahead_in_vectors() -> None:
 
 
 def test_threads_of_a_product_lie_four_by_eight_in_a_warp() -> None:
-    """Half of the ways have all threads share out the copies in the order of the array."""
+    """In all ways but two, all threads share out the copies in the order of the array."""
     (stage,) = tensor_kernel("matmul").program(dict.fromkeys("mnk", 256), cuda_tiles).stages
     space = kernel_space(stage, SM_90)
     found = [first(space, space.usually(space.root(), lambda _: False, turn)) for turn in range(space.ways)]
-    for nest, is_spread in zip(found, (False, False, True, True), strict=True):
+    for nest, is_spread in zip(found, (False, False, True, True, True, True), strict=True):
         assert verify(nest) == () and nest.lanes == (4, 8)
         assert any(x.digit is not None for x in loops(nest.body)) == is_spread
         shared = {n for n, b in enumerate(nest.buffers) if b.space is Space.SHARED}
@@ -84,7 +85,7 @@ def test_four_warps_are_a_fast_way_where_blocks_are_few() -> None:
     on = target("sm_120")
     (stage,) = tensor_kernel("matmul_f16").program(dict.fromkeys("mnk", 1024), matrix_tiles(on.matrices)).stages
     space = kernel_space(widened(stage, on.matrices), on)
-    found = [first(space, space.usually(space.root(), lambda _: False, turn)) for turn in range(space.starts)]
+    found = [first(space, space.usually(space.root(), lambda _: False, turn)) for turn in range(4)]
     assert [verify(nest) for nest in found] == [()] * 4
     assert all(products_of(nest) and any(x.digit is not None for x in loops(nest.body)) for nest in found)
     assert [hardware_sizes(nest, Kind.THREAD) for nest in found] == [(4, 8, 2, 4), *[(4, 8, 2, 2)] * 3]
@@ -177,9 +178,37 @@ def test_a_search_begins_with_habits_as_decisions_in_its_order() -> None:
     assert found is not None
     assert first(space, found.candidate) == first(space, wanted)
     assert space.replay(found.decisions) == found.candidate
-    others = [model.begin(root, random.Random(n)) for n in range(4)]
+    others = [model.begin(root, random.Random(n)) for n in range(space.ways)]
     assert path in others
     assert len(set(others)) > 1
+
+
+def test_a_candidate_is_retraced_in_the_order_of_a_descent() -> None:
+    """Habits take sizes last, descents take them early; so a size could be taken anew only with all that came before it."""
+    space = kernel_space(product(16, 32, 24), SM_90)
+    model = KernelModel(space, Bound(space))
+    root = model.root()
+
+    def completed(step: Step[Candidate]) -> Step[Candidate] | None:
+        opened = model.open_choices(step)
+        if not opened:
+            return step
+        children = (a.expand() for a in model.alternatives(step, opened[0][0]))
+        return next((whole for c in children if c is not None and (whole := completed(c)) is not None), None)
+
+    begun = model.decide(root, model.begin(root, random.Random(0)))
+    step = None if begun is None else completed(begun)
+    assert step is not None
+    found = root
+    for choice, mask in model.retraced(root, step):
+        assert model.open_choices(found)[0][0] == choice
+        following = model.decide(found, [(choice, mask)])
+        assert following is not None
+        found = following
+    assert found.candidate == step.candidate and model.open_choices(found) == []
+    sorts = {model.sort(choice) for choice, _ in model.retraced(root, step)}
+    assert {"stages", "swizzle", "cache", None} <= sorts and not {"size", "layout", "order"} & sorts
+    assert model.starts == space.ways
 
 
 def test_every_way_is_begun_with_as_it_is() -> None:

@@ -12,7 +12,7 @@ from tests.schedule.cuda.test_kernels import checked
 
 from warploom.gpu import toolchain_available
 from warploom.ir.swizzle import Rot, Xor
-from warploom.schedule.choices.lower_swizzle import swizzled
+from warploom.schedule.choices.lower_swizzle import bank_conflicts, swizzled
 from warploom.schedule.nest import Swizzle, text, verify
 
 with_toolchain = pytest.mark.skipif(not toolchain_available(), reason="the CUDA compiler (extra cuda) is not installed")
@@ -47,6 +47,8 @@ def test_transposed_tiles(n: int, edge: int) -> None:
     case = nests.transpose(n, None, edge)
     tile = len(case.nest.buffers) - 1
     better = replace(case, nest=swizzled(case.nest, tile))
+    if edge in (8, 16, 32):
+        assert bank_conflicts(case.nest) > 1 and bank_conflicts(better.nest) == 1
     assert not list(verify(better.nest))
     assert "swizzled" in text(better.nest)
     _, before = checked(case)

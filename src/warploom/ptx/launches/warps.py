@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warploom.core.limits import tick
-from warploom.machines import LINE_BYTES, SECTOR_BYTES, least_each, lines_each, wavefronts_each
+from warploom.machines import LINE_BYTES, SECTOR_BYTES, least_each, lines_each, wavefronts_each, ways_each
 from warploom.ptx.launches.assumptions import Assumed
 from warploom.ptx.launches.integers import AXES
 from warploom.ptx.launches.mbarriers import is_mbarrier_use
@@ -45,6 +45,8 @@ class Cost:
     """Over all warps and all that is open."""
     needed: int
     """The least cost for the same elements, if they lay side by side."""
+    ways: int
+    """Most wavefronts of lanes that go together: 1 is without bank conflicts. 0 for accesses to global memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,7 @@ class _Costs(Questions):
         if None in patterns or not patterns:
             return None
         found: list[int] = []
+        ways = 0
         for pattern in patterns:
             assert pattern is not None
             offsets, starts = pattern
@@ -100,7 +103,9 @@ class _Costs(Questions):
                 row = row - row.min() // LINE_BYTES * LINE_BYTES
                 active = np.ones_like(row, np.bool_)
                 if place.is_shared:
-                    found += wavefronts_each(row, active, size, is_store=place.access.kind == "store").tolist()
+                    is_store = place.access.kind == "store"
+                    found += wavefronts_each(row, active, size, is_store=is_store).tolist()
+                    ways = max(ways, *ways_each(row, active, size, is_store=is_store).tolist())
                 else:
                     found += lines_each(row, active, size).tolist()
         distinct = max(len(np.unique(p[0])) for p in patterns if p is not None)
@@ -108,7 +113,7 @@ class _Costs(Questions):
             needed = int(least_each(np.array([distinct]), size)[0])
         else:
             needed = -(-distinct * size // SECTOR_BYTES)
-        return Cost(place.access.instruction, place.is_shared, min(found), max(found), needed)
+        return Cost(place.access.instruction, place.is_shared, min(found), max(found), needed, ways)
 
     def _patterns(self, place: Place, block: tuple[int, int, int]) -> Iterator[tuple[NDArray[np.int64], tuple[int, ...]] | None]:
         """By warp: addresses of its lanes less the first one's, and where that may begin; None: not known."""

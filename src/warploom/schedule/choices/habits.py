@@ -90,13 +90,15 @@ class _TileWay:
     """All threads share out the copies, in the order of the array."""
     has_lanes: bool = False
     """A warp is 4 by 8 threads, which load from half as many places of one factor as a row of threads does."""
+    threads: tuple[int, int] | None = None
+    """Threads of a block along the slower and the faster axis of the result; None: left open."""
 
 
-_WAYS_OF_TILES = (_TileWay(), _TileWay(is_tall=True, is_small=True))
+_WAYS_OF_TILES = (_TileWay(), _TileWay(is_tall=True, is_small=True, threads=(8, 8)))
 _WAYS_WITH_LANES = (
     *(replace(way, has_lanes=True) for way in _WAYS_OF_TILES),
-    _TileWay(is_spread=True, has_lanes=True),
-    _TileWay(is_tall=True, is_spread=True, has_lanes=True),
+    *(_TileWay(is_spread=True, has_lanes=True, threads=threads) for threads in ((16, 16), (8, 16), (8, 8))),
+    _TileWay(is_tall=True, is_spread=True, has_lanes=True, threads=(16, 16)),
 )
 
 
@@ -301,11 +303,12 @@ class Tiles:
         vectors = {self.loop[v].extent for t in self.staged if (v := self.vector_of(t)) is not None}
         for extent in sorted(vectors):
             yield "size", (extent,), str(lanes)
+        if self.shape.threads is not None:
+            for statement, size in zip(self.threads(), reversed(self.shape.threads), strict=False):
+                yield "size", (self.loop[statement].extent,), str(size)
         for statement, kind in self.kinds.items():
             loop = self.loop[statement]
-            if kind == "THREAD" and self.shape.is_tall:
-                yield "size", (loop.extent,), str(_RESULTS if self.shape.is_small else 2 * _RESULTS)
-            elif kind == "UNROLL" and not loop.is_reduction and loop.extent not in vectors and loop.level:
+            if kind == "UNROLL" and not loop.is_reduction and loop.extent not in vectors and loop.level:
                 has_vector = any(self.backbone.extents[v].axis == loop.axis for v in vectors)
                 yield "size", (loop.extent,), str(_RESULTS // lanes if has_vector else along)
 

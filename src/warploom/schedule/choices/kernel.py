@@ -117,11 +117,6 @@ class KernelSpace:
                 found[self.names.text(choice, (thing,))] = "|".join((value, *sorted(wanted - {value})))
         return found
 
-    @property
-    def starts(self) -> int:
-        """The ways to begin up to the last one that decides what makes up a warp."""
-        return max((n + 1 for n, way in enumerate(self._habits) if any(choice == "warps" for choice, _, _ in way)), default=0)
-
     def choices(self, order: Sequence[str] = DEFAULT_ORDER) -> tuple[str, ...]:
         """The choices of `order` that this space has. UserError (CHOICE) for a name that is no choice."""
         for name in order:
@@ -294,6 +289,10 @@ class KernelSpace:
                     current = following
                 if not is_over:
                     break
+
+    @property
+    def has_habits(self) -> bool:
+        return bool(self._habits)
 
     @property
     def ways(self) -> int:

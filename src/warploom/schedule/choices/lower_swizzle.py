@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from warploom.ir.swizzle import Rot, Window, Xor, core_cost
-from warploom.machines import LINE_BYTES, wavefronts
+from warploom.machines import LINE_BYTES, wavefronts_each, ways_each
 from warploom.schedule.nest import (
     ATOM_BYTES,
     WARP,
@@ -33,6 +34,8 @@ from warploom.schedule.nest import (
 
 _MOST_WARPS = 4
 """Most warps of a block that are looked at."""
+_TOGETHER = 16
+"""Swizzles that are counted at once."""
 _PERIODS = (1, 2, 4, 8, 16, 32)
 
 
@@ -46,9 +49,12 @@ class _Access:
     elements: int
     """Neighbours that a thread accesses together."""
 
-    def wavefronts(self, swizzle: Swizzle | None, element_bytes: int) -> int:
-        places = self.places if swizzle is None else swizzle.of(self.places)
-        return wavefronts(places * element_bytes, self.active, self.elements * element_bytes)
+    def wavefronts(self, swizzles: Sequence[Swizzle | None], element_bytes: int) -> NDArray[np.int64]:
+        """With each of the swizzles."""
+        places = np.concatenate([self.places if s is None else s.of(self.places) for s in swizzles])
+        active = np.tile(self.active, (len(swizzles), 1))
+        each = wavefronts_each(places * element_bytes, active, self.elements * element_bytes)
+        return each.reshape(len(swizzles), -1).sum(axis=1)
 
     def least(self, element_bytes: int) -> int:
         """However the elements lie, as long as those of one thread stay together."""
@@ -61,25 +67,67 @@ class _Access:
 def swizzled(nest: Nest, buffer: int) -> Nest:
     """The nest with the buffer's places permuted alike in all its accesses; the nest itself where that cannot help."""
     found = nest.buffers[buffer]
-    size = found.dtype.size_bytes
     if found.space is not Space.SHARED:
         return nest
+    accesses = _accesses(nest, buffer)
+    warps = tuple((a.places.shape, a.places.tobytes(), a.active.tobytes(), a.elements) for a in accesses)
+    best = _fewest_conflicts(found.elements, found.dtype.size_bytes, warps)
+    return nest if best is None else replace(nest, body=_permuted(nest.body, buffer, best))
+
+
+def bank_conflicts(nest: Nest) -> int:
+    """Most wavefronts of lanes that go together, over the accesses to shared memory of a block's first warps at index 0 of all
+    loops that are no threads; 1: none has a conflict, 0: there are none."""
+    most = 0
+    for number, buffer in enumerate(nest.buffers):
+        if buffer.space is Space.SHARED:
+            size = buffer.dtype.size_bytes
+            for access in _accesses(nest, number, is_placed=True):
+                each = ways_each(access.places * size, access.active, access.elements * size)
+                most = max(most, int(each.max(initial=0)))
+    return most
+
+
+def _accesses(nest: Nest, buffer: int, *, is_placed: bool = False) -> list[_Access]:
+    """is_placed: where the nest's permutation puts them."""
     threads = threads_of(nest)
     of_warps = {id(f.load): (p, f) for p in products_of(nest) for f in (p.rows, p.columns)}
+    found: list[_Access] = []
+    for statement, around in statements(nest.body):
+        if isinstance(statement, Load | Store) and statement.memory.buffer == buffer:
+            whole = of_warps.get(id(statement))
+            access = _access(threads, statement, around) if whole is None else _of_matrices(*whole)
+            swizzle = statement.memory.swizzle if is_placed else None
+            found.append(access if swizzle is None else replace(access, places=swizzle.of(access.places)))
+    return found
+
+
+@lru_cache(maxsize=256)
+def _fewest_conflicts(
+    elements: int, element_bytes: int, warps: tuple[tuple[tuple[int, ...], bytes, bytes, int], ...]
+) -> Swizzle | None:
+    """The best permutation of an array of so many elements; None: as it lies. warps: of each access, what `_Access` has.
+    Neighbours in a search have the same ones."""
+    by_width: dict[int, list[_Access]] = {}
+    for shape, places, active, width in warps:
+        arrays = np.frombuffer(places, np.int64).reshape(shape), np.frombuffer(active, np.bool_).reshape(shape)
+        by_width.setdefault(width, []).append(_Access(*arrays, width))
     accesses = [
-        _of_matrices(*of_warps[id(s)]) if id(s) in of_warps else _access(threads, s, around)
-        for s, around in statements(nest.body)
-        if _touches(s, buffer)
+        _Access(np.concatenate([a.places for a in alike]), np.concatenate([a.active for a in alike]), width)
+        for width, alike in by_width.items()
     ]
-    least = sum(a.least(size) for a in accesses)
-    best: tuple[int, Swizzle | None] = (sum(a.wavefronts(None, size) for a in accesses), None)
-    for swizzle in _cheapest_first(found.elements, max(a.elements for a in accesses), size):
+    least = sum(a.least(element_bytes) for a in accesses)
+    best: tuple[int, Swizzle | None] = (sum(int(a.wavefronts([None], element_bytes)[0]) for a in accesses), None)
+    swizzles = _cheapest_first(elements, max(by_width), element_bytes)
+    for first in range(0, len(swizzles), _TOGETHER):
         if best[0] <= least:
             break
-        cost = sum(a.wavefronts(swizzle, size) for a in accesses)
-        if cost < best[0]:
-            best = cost, swizzle
-    return nest if best[1] is None else replace(nest, body=_permuted(nest.body, buffer, best[1]))
+        some = swizzles[first : first + _TOGETHER]
+        costs: list[int] = np.sum([a.wavefronts(some, element_bytes) for a in accesses], axis=0).tolist()
+        cheapest = costs.index(min(costs))
+        if costs[cheapest] < best[0]:
+            best = costs[cheapest], some[cheapest]
+    return best[1]
 
 
 def in_atoms(nest: Nest, buffer: int) -> Nest:
@@ -112,10 +160,6 @@ def _swizzles(elements: int, together: int, element_bytes: int) -> Iterator[Swiz
             yield from (Swizzle(Rot(n, scale), unit) for scale in (1, 2, 3, 4, 8) if scale < n)
             yield from (Swizzle(Rot(n, 0, period), unit) for period in _PERIODS[1:] if period < rows)
         unit *= 2
-
-
-def _touches(node: Node, buffer: int) -> bool:
-    return isinstance(node, Load | Store) and node.memory.buffer == buffer
 
 
 def _access(threads: Threads, statement: Node, around: tuple[Loop, ...]) -> _Access:

@@ -9,7 +9,7 @@ from warploom.schedule.cost.caches import waiting_ns
 from warploom.schedule.cost.loads import loads_per_output
 from warploom.schedule.cost.preferred import judged_ms
 from warploom.schedule.cost.tiles import products_ns
-from warploom.schedule.cost.time import Modelled, modelled
+from warploom.schedule.cost.time import Modelled, modelled, registers_of
 from warploom.schedule.cost.work import work_of
 
-__all__ = ["Modelled", "judged_ms", "loads_per_output", "modelled", "products_ns", "waiting_ns", "work_of"]
+__all__ = ["Modelled", "judged_ms", "loads_per_output", "modelled", "products_ns", "registers_of", "waiting_ns", "work_of"]

@@ -27,6 +27,7 @@ from warploom.ctext import (
     total,
 )
 from warploom.schedule.backbone import Parameter, Role, RunTimeSize
+from warploom.schedule.cost import registers_of
 from warploom.schedule.cuda.accesses import Accesses
 from warploom.schedule.cuda.body import Body
 from warploom.schedule.cuda.combine import Combinations
@@ -42,6 +43,8 @@ from warploom.schedule.nest import Buffer, Kind, Loop, Nest, Products, Space, Tr
 
 _DEFAULTS = Options()
 _WORD_BYTES = 16
+_MANY_REGISTERS = 64
+"""Registers of a thread, by estimate, from which on compilers may store some to have room for one more block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +247,8 @@ def _signature(context: Context, name: str) -> list[str]:
         )
     words += [f"{cuda_type(p.dtype)} {context.parameters[p.name]}" for p in nest.parameters]
     words += [f"int {context.indices.sizes[size.name]}" for size, _ in nest.run_time]
-    start = kernel_head(facts.threads, blocks_together=options.blocks_together, most_registers=options.register_limit)
+    together = options.blocks_together or (1 if registers_of(nest) >= _MANY_REGISTERS else None)
+    start = kernel_head(facts.threads, blocks_together=together, most_registers=options.register_limit)
     if sum(len(w) + 2 for w in words) <= 120:
         return [start, f"{name}({', '.join(words)})"]
     return [start, f"{name}(", *(f"    {w}{',' if n + 1 < len(words) else ')'}" for n, w in enumerate(words))]

@@ -19,8 +19,9 @@ class Options:
     """Sequential loops stay loops; else the compiler may unroll them."""
     register_limit: int | None = None
     """Registers per thread; None: what the compiler likes, within what `blocks_together` leaves."""
-    blocks_together: int = 1
-    """Blocks that one multiprocessor must have room for, as far as registers go; not with `register_limit`."""
+    blocks_together: int | None = None
+    """Blocks that one multiprocessor must have room for, as far as registers go; not with `register_limit`. None: one, said where
+    a thread has many registers, since compilers store some of them to have room for more blocks otherwise."""
 
     @property
     def matrices(self) -> frozenset[str]:

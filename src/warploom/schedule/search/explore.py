@@ -252,6 +252,8 @@ class _Search(Generic[C]):
             starts=self._model.starts,
             effort_s=None if self._evaluator is None else self._effort_s,
             is_amount=self._model.is_amount,
+            sort=self._model.sort,
+            retraced=self._model.retraced if self._model.retraces else None,
             is_open=self._model.is_open,
             features=features,
             drafts=self.drafts,

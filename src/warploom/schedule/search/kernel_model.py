@@ -19,6 +19,8 @@ from warploom.solve.space import Candidate
 PS_PER_MS = 10**9
 _LEFT_OUT = ((0.0, 0.0), (0.0, 1.0), (0.05, 0.5))
 """Shares of the habits of fast kernels that descents leave out in turn: of all but sizes, of sizes."""
+_ALIKE = ("spread", "cache", "stages", "swizzle")
+"""Choices that the tiles of a kernel mostly take alike: a loop fills all of its tiles as far ahead."""
 _KEPT = 20
 """Contradictions that are remembered."""
 
@@ -258,13 +260,44 @@ class KernelModel(Generic[C]):
 
     @property
     def starts(self) -> int:
-        """The number of ways that a search begins with, whatever its budget: those of kernels with several ways to make up warps,
-        since few nodes lead from one to another."""
+        """The number of ways that a search begins with, whatever its budget: on GPUs all of them, since few nodes lead from one
+        to another."""
+        return self.space.ways if isinstance(self.space, KernelSpace) and self.retraces else 0
+
+    @property
+    def retraces(self) -> bool:
+        """Whether descents begin with habits, whose order is not that of a descent, for a GPU."""
         space = self.space
-        return space.starts if isinstance(space, KernelSpace) else 0
+        return isinstance(space, KernelSpace) and space.target.has_threads and space.has_habits
+
+    def retraced(self, step: Step[C], leaf: Step[C]) -> tuple[tuple[int, Hashable], ...]:
+        """The decisions that lead from a candidate to a decided one behind it, in the order of a descent, numbered as in
+        `open_choices`."""
+        space = self.space
+        if not isinstance(space, KernelSpace) or not isinstance(step.candidate, Candidate):
+            return ()
+        assert isinstance(leaf.candidate, Candidate)
+        found: list[tuple[int, Hashable]] = []
+        current = step.candidate
+        while (decision := space.decisions(current, self._order)) is not None:
+            domain = leaf.candidate.domain(decision.choice, *decision.arguments)
+            value = next((v for v in decision.alternatives if v.mask & domain == domain), None)
+            following = value and current.restrict(decision.choice, decision.arguments, value.mask)
+            if value is None or following is None:  # a choice that makes no difference behind all others
+                break
+            number = self._number(decision)
+            self._known[number, value.mask] = value.value
+            found.append((number, value.mask))
+            current = following
+        return tuple(found)
 
     def is_amount(self, choice: int) -> bool:
         return self._variables[choice][0] == "size"
+
+    def sort(self, choice: int) -> Hashable:
+        """The name of choices that the tiles of a kernel mostly take alike; None for others."""
+        name = self._variables[choice][0]
+        return name if name in _ALIKE else None
 
     def is_open(self, step: Step[C], choice: int, mask: Hashable) -> bool:
         """Whether the choice may still be decided so, and is not."""

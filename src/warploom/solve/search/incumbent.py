@@ -66,6 +66,11 @@ class Hints(Generic[S, A]):
     not count."""
     is_amount: Callable[[int], bool] | None = None
     """Whether the values of a choice are amounts, in order; missing: none are."""
+    sort: Callable[[int], Hashable] | None = None
+    """Equal for choices that answers mostly take alike, None for others; missing: None for all."""
+    retraced: Callable[[S, S], Path] | None = None
+    """The decisions that lead from a candidate to a fully decided one behind it, in the order of a descent; missing: those of its
+    path, which `begin` may have taken in another order."""
     is_open: Callable[[S, int, Hashable], bool] | None = None
     """Whether a choice may be decided so and is not yet; False only where it surely is not. Missing: unknown."""
     features: Callable[[A], Sequence[Hashable]] | None = None
@@ -245,6 +250,26 @@ class Incumbent(Generic[S, A]):
                 return None if child is None or self.is_beaten(child.bound) else child
         return None
 
+    def beside(self, parent: Child[S], value: Hashable, most: int | None) -> Iterator[tuple[int, Child[S]]]:
+        """The children that decide in another way, nearest first, each with its distance from the one with the value: counted in
+        the model's order, at most `most`, negative before it. None where the value is no alternative."""
+        choice = self.next_choice(parent.candidate)
+        if choice is None:
+            return
+        every = list(enumerate(self.model.alternatives(parent.candidate, choice)))
+        at = next((n for n, alternative in every if value == (n if alternative.value is None else alternative.value)), None)
+        if at is None:
+            return
+        steps = {1: 0, -1: 0}
+        for position, alternative in sorted(every, key=lambda one: abs(one[0] - at)):
+            way = 1 if position > at else -1
+            if position == at or (most is not None and steps[way] >= most):
+                continue
+            child = self._expanded(parent, choice, position, alternative)
+            if child is not None and not self.is_beaten(child.bound):
+                steps[way] += 1
+                yield way * steps[way], child
+
     def jump(self, parent: Child[S], decisions: Path) -> Child[S] | None:
         """The descendant with all the decisions taken; None where there is none, or no way to take several at once."""
         decide = self.hints.decide
@@ -276,12 +301,23 @@ class Incumbent(Generic[S, A]):
         if not decisions:
             return child
         following = self.jump(child, decisions)
-        if following is not None:
-            return following
-        if len(decisions) == 1:
-            return child
+        if following is None and len(decisions) > 1:
+            following = self.jump(child, self._possible(child.candidate, decisions)[1])
+        return following or child
+
+    def _possible(self, candidate: S, decisions: Path) -> tuple[S, Path]:
+        """The candidate with those of the decisions that are possible, and these."""
+        assert self.hints.decide is not None
         half = len(decisions) // 2
-        return self.follow(self.follow(child, decisions[:half]), decisions[half:])
+        taken: Path = ()
+        for part in (decisions[:half], decisions[half:]):
+            decided = self.hints.decide(candidate, part)
+            if decided is not None:
+                candidate, taken = decided, (*taken, *part)
+            elif len(part) > 1:
+                candidate, further = self._possible(candidate, part)
+                taken = (*taken, *further)
+        return candidate, taken
 
     def leaf(self, child: Child[S]) -> Leaf[S, A] | None:
         """None for what is no answer, or one that was handed out before."""

@@ -21,6 +21,8 @@ A = TypeVar("A")
 
 LEAST = 1e-12
 """Costs above 0 have logarithms."""
+_LONG = 16
+"""Candidates after which a neighbour is given up."""
 _RUNNERS_UP = 1.3
 """Candidates that are dearer than the best by this factor at most are gone around beside it."""
 
@@ -68,6 +70,8 @@ class Draft(Generic[S, A]):
     """Neighbours that were asked for."""
     done: set[int] = field(default_factory=set[int])
     """Positions in its path of which every other value was tried, the other decisions left as they are."""
+    is_retraced: bool = False
+    """Its path has the order of a descent."""
     around: dict[bool, Iterator[Child[S]]] = field(default_factory=dict[bool, Iterator[Child[S]]])
     """Neighbours that are left of all that differ from it in amounts (True), and in one other decision (False), once begun."""
 
@@ -135,7 +139,7 @@ class Neighbours(Generic[S, A]):
 
     def made(self, root: Child[S]) -> Iterator[Child[S]]:
         """Neighbours of a known candidate."""
-        near = self._parent()
+        near = self._retraced(root, self._parent())
         is_mixed = self._random.random() < self._options.mixed
         other = self._random.choice(self.elites()) if is_mixed else None
         return self._vary(root, near, None if other is near else other)
@@ -149,18 +153,20 @@ class Neighbours(Generic[S, A]):
         turn = self._asked // 2 % len(others) if others and self._asked % 2 else 0
         for elite in [*(others[turn:] if self._asked % 2 else ()), *elites]:
             if amounts not in elite.around:
-                elite.around[amounts] = self._around(root, elite, amounts=amounts)
+                elite.around[amounts] = self._around(root, self._retraced(root, elite), amounts=amounts)
             if (child := next(elite.around[amounts], None)) is not None:
                 return elite, child
         return None
 
     def _around(self, root: Child[S], elite: Draft[S, A], *, amounts: bool) -> Iterator[Child[S]]:
-        """All that take one decision of the elite in another way, which is an amount or is none, and all that take one amount a
-        step up and another a step down. The others stay as they are where that is possible; else the least guess decides."""
+        """All that take one decision of the elite in another way, which is an amount or is none, all that take one amount a
+        step up and another a step down, and all that take all decisions of a sort alike. The others stay as they are where that
+        is possible; else the least guess decides."""
         is_amount = self._incumbent.hints.is_amount
         places = [n for n, (choice, _) in enumerate(elite.path) if (is_amount is not None and is_amount(choice)) == amounts]
         if not amounts:
-            yield from self._stepped(root, elite, places, 1, None)
+            yield from self._alike_of_sort(root, elite)
+            yield from self._stepped(root, elite, places[::-1] if self._incumbent.hints.retraced else places, 1, None)
             return
         yield from self._stepped(root, elite, places, 1, 1)
         for first, second in combinations(places, 2):
@@ -180,6 +186,20 @@ class Neighbours(Generic[S, A]):
                 if abs(step) >= least:
                     yield from self._finished(child, elite, place + 1, is_sure=True)
 
+    def _alike_of_sort(self, root: Child[S], elite: Draft[S, A]) -> Iterator[Child[S]]:
+        """Neighbours that take all decisions of a sort in one other way."""
+        sort = self._incumbent.hints.sort
+        places: dict[Hashable, list[int]] = {}
+        for place, (choice, _) in enumerate(elite.path):
+            if sort is not None and (found := sort(choice)) is not None:
+                places.setdefault(found, []).append(place)
+        for first, *others in reversed([several for several in places.values() if len(several) > 1]):
+            for _, child in self._beside(self._before(root, elite, first), elite, first, None):
+                wanted = list(elite.path)
+                for place in others:
+                    wanted[place] = elite.path[place][0], child.value
+                yield from self._finished(child, elite, first + 1, is_sure=True, wanted=tuple(wanted))
+
     def _before(self, root: Child[S], elite: Draft[S, A], place: int) -> Child[S] | None:
         """The candidate on the elite's path at which this decision is next, if there is one."""
         child = self._resumed(root, elite, place)
@@ -192,21 +212,16 @@ class Neighbours(Generic[S, A]):
             choice = self._incumbent.next_choice(following.candidate)
             if choice is None or choice == elite.path[place][0]:
                 return None if choice is None else following
+            if self._incumbent.hints.retraced:  # the first one has changed what there is to decide
+                return None
             following = self._as_in(following, choice, elite, is_sure=True)
         return None
 
     def _beside(self, child: Child[S] | None, elite: Draft[S, A], place: int, most: int | None) -> Iterator[tuple[int, Child[S]]]:
         """The children that take the elite's next decision in another way, nearest first, with their distances in the model's
         order, which are at most `most`."""
-        children = None if child is None else self._incumbent.children(child)
-        values = [c.value for c in children or ()]
-        value = elite.path[place][1]
-        if children is None or value not in values:
-            return
-        at = values.index(value)
-        for n in sorted(range(len(children)), key=lambda n: abs(n - at)):
-            if n != at and (most is None or abs(n - at) <= most):
-                yield n - at, children[n]
+        if child is not None:
+            yield from self._incumbent.beside(child, elite.path[place][1], most)
 
     def _vary(self, root: Child[S], elite: Draft[S, A], other: Draft[S, A] | None) -> Iterator[Child[S]]:
         """Some decisions of the elite are taken anew, the last of them in every other way, the others kept where they
@@ -241,11 +256,15 @@ class Neighbours(Generic[S, A]):
         if child is not None:
             yield from self._finished(child, elite, len(elite.path))
 
-    def _finished(self, child: Child[S], elite: Draft[S, A], first: int, *, is_sure: bool = False) -> Iterator[Child[S]]:
-        """The complete candidate behind this one that has most of the elite's decisions from position `first` on, if any;
-        `is_sure`: without chance."""
-        following: Child[S] | None = self._incumbent.follow(child, elite.path[first:])
-        while following is not None and not self._incumbent.is_beaten(following.bound):
+    def _finished(
+        self, child: Child[S], elite: Draft[S, A], first: int, *, is_sure: bool = False, wanted: Path | None = None
+    ) -> Iterator[Child[S]]:
+        """The complete candidate behind this one that has most of the elite's decisions (or those wanted) from position `first`
+        on, if any; `is_sure`: without chance. Where paths are retraced, those are given up that leave too much to decide."""
+        statistics = self._incumbent.statistics
+        most = statistics.tried + _LONG if self._incumbent.hints.retraced else math.inf
+        following: Child[S] | None = self._incumbent.follow(child, (wanted or elite.path)[first:])
+        while following is not None and not self._incumbent.is_beaten(following.bound) and statistics.tried < most:
             choice = self._incumbent.next_choice(following.candidate)
             if choice is None:
                 yield following
@@ -297,6 +316,15 @@ class Neighbours(Generic[S, A]):
                 return [place]
             count = min(2, decisions)
         return sorted(self._random.sample(range(decisions), count))
+
+    def _retraced(self, root: Child[S], draft: Draft[S, A]) -> Draft[S, A]:
+        """The draft, its path in the order of a descent: a decision can be taken anew only when it is the next one."""
+        retraced = self._incumbent.hints.retraced
+        if retraced is not None and not draft.is_retraced:
+            draft.path, draft.is_retraced = retraced(root.candidate, draft.leaf.candidate), True
+            draft.trail.clear()
+            draft.done.clear()
+        return draft
 
     def _parent(self) -> Draft[S, A]:
         """The measured candidate that is to have neighbours next."""

@@ -18,7 +18,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from warploom.solve.model import Cost
-from warploom.solve.search.dives import FIRST_NODES, TEMPERATURES, Dive
+from warploom.solve.search.dives import FIRST_NODES, PATIENCE, TEMPERATURES, Dive
 from warploom.solve.search.incumbent import Child, Incumbent, Path
 from warploom.solve.search.neighbours import LEAST, Draft, Near, Neighbours
 from warploom.solve.search.residuals import likeliest_length, predict
@@ -88,6 +88,13 @@ class _Refine(Generic[S, A]):
         self._until_tried: float | None = None
         self._is_alike = incumbent.wall_budget_s is not None and incumbent.node_budget is None and incumbent.hints.ways > 0
         """Measurements are dear, and there are ways to begin: most of what is measured is the same for all seeds."""
+        self._sweeps = incumbent.hints.retraced is not None
+        """Neighbours of the best are made without chance, too."""
+        self._patience = PATIENCE
+        if self._sweeps and incumbent.node_budget is not None:
+            self._patience = min(PATIENCE, max(_LEAST_PATIENCE, int(_PATIENT * incumbent.node_budget)))
+        self._swept = 0
+        """Candidates tried for these."""
 
     def improve(self) -> Cost | None:
         try:
@@ -134,6 +141,8 @@ class _Refine(Generic[S, A]):
             self._random.shuffle(plan)
             if self._is_alike:
                 self._go_around(root)
+            elif self._sweeps and self._sweep(root):
+                continue
             self._draft(root, plan)
 
     def _begin(self, seconds: float, share: float) -> None:
@@ -150,11 +159,13 @@ class _Refine(Generic[S, A]):
         return self._until_tried is None or self._incumbent.statistics.tried < self._until_tried
 
     def _try_starts(self, root: Child[S]) -> None:
-        """Dives from the first ways to begin, as long as they take no more than their share of the budget."""
+        """Dives from the first ways to begin, the same for all seeds, as long as they take no more than their share of the
+        budget."""
         until, until_tried = self._until, self._until_tried
         self._begin(_STARTS_SHARE * (self._incumbent.wall_budget_s or 0.0), _STARTS_SHARE)
+        chance = random.Random(0)
         while self._dives < self._incumbent.hints.starts and self._has_time():
-            self._dive(root)
+            self._dive(root, chance)
         self._until, self._until_tried = until, until_tried
 
     def _draft(self, root: Child[S], plan: Sequence[bool]) -> None:
@@ -191,14 +202,29 @@ class _Refine(Generic[S, A]):
                 elif not amounts:
                     self._around.add(draft)
 
-    def _dive(self, root: Child[S]) -> None:
+    def _sweep(self, root: Child[S]) -> bool:
+        """A batch of neighbours of the best without chance, which all seeds find: half of them differ in amounts, half in other
+        decisions. False where there are none, or these have had their share."""
+        statistics, made = self._incumbent.statistics, 0
+        began = statistics.tried
+        if self._swept > max(_SWEPT_FIRST, _SWEPT * began):
+            return False
+        for amounts in [True, True, False, False] * max(1, self._options.batch // 4):
+            found = self._near.next_around(root, amounts=amounts)
+            made += found is not None and self._keep(found[1]) is not None
+        self._swept += statistics.tried - began
+        return made > 0
+
+    def _dive(self, root: Child[S], chance: random.Random | None = None) -> None:
+        """chance: of a dive that is the same for all seeds, where the temperature is the lowest."""
         temperatures = self._options.temperatures
-        temperature = temperatures[self._dives % len(temperatures)]
+        temperature = temperatures[self._dives % len(temperatures)] if chance is None else min(temperatures)
+        chance = chance or self._random
         begin = self._incumbent.hints.begin
         start = root
         if begin is not None and (self._dives < self._incumbent.hints.starts or self._dives % _FROM_ROOT != _FROM_ROOT - 1):
-            start = self._incumbent.jump(root, begin(root.candidate, self._random)) or root
-        found = Dive(self._incumbent, start, self._random, temperature, self._guess).following()
+            start = self._incumbent.jump(root, begin(root.candidate, chance)) or root
+        found = Dive(self._incumbent, start, chance, temperature, self._guess).following(self._patience)
         self._dives += 1
         draft = None if found is None else self._keep(found)
         is_first = self._incumbent.wall_budget_s is not None and not self._measured and not self._is_alike
@@ -349,6 +375,10 @@ _WHOLE_TEMPERATURES = (0.0, 0.1, 0.3, 0.02)
 """Temperatures of the dives from each way to begin."""
 _WAYS_SHARE = 0.2
 """Share of a budget of wall seconds for them, at most: rarely as much, or chance would decide how many there are."""
+_SWEPT, _SWEPT_FIRST = 0.5, 200
+"""Share of the candidates tried that are for neighbours without chance, at most, but so many at first."""
+_PATIENT, _LEAST_PATIENCE = 0.06, 24
+"""Share of a budget of nodes that is a dive's patience where neighbours are made without chance, too, but so many at least."""
 _HOPEFUL = 3.0
 """Candidates that promise less than the best one by this factor are not measured first."""
 _BESIDE_WAYS = 8

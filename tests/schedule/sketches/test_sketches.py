@@ -79,6 +79,23 @@ def test_of_times_alike_usual_blocks_are_taken_then_fewer_instructions() -> None
     assert cost[2] < others[2] and tuned.modelled.issue_ms < other.modelled.issue_ms
 
 
+@pytest.mark.parametrize("name", ["aos-sum-7", pytest.param("aos-store-7", marks=pytest.mark.slow)])
+def test_selects_that_holes_need_count_among_kernels_alike(name: str) -> None:
+    """With open holes the permutations of registers cost nothing; the kernel through shared memory has no select."""
+    of = tunable_sketch(name)
+    tried = FamilyModel(of, of.sizes, architecture("sm_90"), measures=False)
+    outcome = search(tried, strategy=tried.next_choice)
+    assert outcome.complete and outcome.answers[0][1].setting == {"order": "shared", "unit": 1, "warps": 4}
+    assert tried.completed <= 3  # what one setting's holes became tells of others with the same holes
+
+
+def test_holes_with_few_functions_are_decided_first() -> None:
+    tried = model(family())
+    first = len(family().parameters)
+    assert tried.next_choice([(first, 2), (1, 3), (0, 9)]) == 0
+    assert tried.next_choice([(first, 8), (first + 1, 2)]) == first + 1
+
+
 def test_an_unusual_block_is_taken_where_it_is_faster_by_a_step() -> None:
     of = model(family())
     bus = Modelled({"memory": of._bus_ms})

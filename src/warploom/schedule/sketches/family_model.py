@@ -437,8 +437,8 @@ class FamilyModel:
         return self._step(of.ms * (1 + ALIKE if is_unusual else 1)), int(is_unusual), *rest
 
     def _typical(self, setting: int) -> Modelled:
-        """Work that alike kernels are told apart by: of the first kernel that was completed, in this setting or in another one with
-        the same holes; before there is one, the part that every completion does."""
+        """Work that alike kernels are told apart by: of the setting's first completed kernel, or of its kernel with the holes of
+        another setting's; before there is one, the part that every completion does."""
         if setting not in self._firsts:
             kernel = self._built[setting].sketch.kernel
             holes = self._found.get(kernel.holes)

@@ -81,7 +81,7 @@ def picked(family: TunableSketch, arch: str, budget_s: float | None, progress: P
 
 
 def with_unjudged(model: FamilyModel, found: Outcome[Tuned], hint: str) -> Outcome[Tuned]:
-    """Where a search ended before any kernel was proved: with the one whose proof it interrupted. `hint`: how to have it proved."""
+    """Where a search ended before any kernel was proved: with the one whose proof it interrupted. `hint`: what proves it."""
     if found.answers or found.complete:
         return found
     kept = model.unjudged(f"{found.reason}, during the proof; {hint}")

@@ -146,7 +146,7 @@ class FamilyModel:
         self._firsts: dict[int, Modelled] = {}
         """The setting's first completed kernel, or its kernel with the holes of another setting's first."""
         self._found: dict[tuple[Hole, ...], Mapping[str, IndexExpr]] = {}
-        """What the holes became in the first kernel that was completed, of settings with the same holes."""
+        """Completion of the first kernel, by the holes that settings have in common."""
         self.refused: list[tuple[Setting, str]] = []
         """Settings without a kernel, and why."""
         self._best: Cost | None = None

@@ -140,7 +140,7 @@ def _synthesised(
 
 
 def _kept(options: SynthOptions, stopwatch: Stopwatch, best: Best, ended: str, progress: Progress) -> Outcome:
-    """What the search over the parameters has completed and proved, where `ended` kept it from being completed once more."""
+    """The kernel that the search over the parameters has completed, where `ended` kept it from being completed once more."""
     outcome = reported(best.target, options, best.report, stopwatch, progress)
     return replace(outcome, line=outcome.line | best.fields | {"ended": ended}, details=(best.reason, f"  ended: {ended}"))
 

@@ -14,6 +14,7 @@ from warploom.ir import IndexConst, index_text, run
 from warploom.kernels import line, mult64_reg, random_arrays, reference
 from warploom.kernels.tunables import is_tunable, products, tunable_sketch
 from warploom.kernels.tunables.records import good_units
+from warploom.kernels.tunables.windows import WIDEST_RUN
 from warploom.machines import architecture
 from warploom.schedule.sketches import ALIKE, FamilyModel, Modelled, TunableSketch, Tuning, tunable
 from warploom.schedule.sketches.cost import compulsory
@@ -256,6 +257,8 @@ def test_outputs_side_by_side_are_a_choice_where_they_can_be() -> None:
             family.build(**setting, warps=4, placed="runs")
     with pytest.raises(UserError, match="TUNABLE"):
         tunable_sketch("conv1d-3").build(outputs=8, warps=4, placed="runs")
+    places = {k: tunable_sketch(f"conv2d-{k}").parameters["placed"] for k in (WIDEST_RUN, WIDEST_RUN + 1)}
+    assert places == {WIDEST_RUN: ("runs", "apart"), WIDEST_RUN + 1: ("apart",)}
 
 
 def test_a_name_that_says_more_leaves_less_open() -> None:

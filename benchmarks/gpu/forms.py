@@ -46,7 +46,7 @@ def chosen(case: str, arch: str) -> Form:
     if not is_tunable(case):
         return completed(case, arch)
     family = tunable_sketch(case)
-    tuned, _ = picked(family, arch, None, lambda _: None)
+    tuned = picked(family, arch, None, lambda _: None)[0].answers[0][1]
     return _form(family.build(**tuned.setting).kernel, tuned.report.completions[0].holes, arch)
 
 

@@ -14,6 +14,7 @@ from warploom.solve import declared_order, search
 from warploom.synth import Filling, complete, read_holes
 from warploom.synth.filling import table_of
 from warploom.synth.network.network import HoleUses
+from warploom.synth.problem import Problem
 from warploom.synth.proof.judge import Judged
 
 from .test_complete import GUARDED, TILE, XFORM, _sketch, half, moved, reverse  # pyright: ignore[reportPrivateUsage]
@@ -66,6 +67,18 @@ def test_judges_that_disagree_end_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found is None
     assert filling.gave_up == "one says no"
     assert filling.root() is None
+
+
+def test_a_sketch_without_holes_is_judged_as_it_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Problem, "engine", None)  # there is nothing to search
+    _, found = answer(line.conv1d_shared(3, 1))
+    assert (found.status, found.verdict, found.space, dict(found.completions[0].holes)) == ("solved", "proved", 1, {})
+    assert (found.completions[0].accumulates, found.completions[0].executed) == (1, 3)
+
+
+def test_a_wrong_sketch_without_holes_has_no_answer() -> None:
+    _, found = answer(_sketch(TILE.format(sync="sync()").replace("hole('from', thread_id, 0)", "thread_id"), reverse, ""))
+    assert found is None
 
 
 def test_holes_decided_before_are_kept() -> None:

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, NoReturn
 
 import pytest
 from click.testing import CliRunner, Result
 from tests.tools.contract import lines_of
 
-from warploom.core.limits import LimitReachedError
+from warploom.core.limits import CPU_SPENT, LimitReachedError
 from warploom.kernels.tunables import tunable_sketch
-from warploom.schedule.sketches import FamilyModel
+from warploom.schedule.sketches import FamilyModel, Tuned
+from warploom.solve import Cost, Incumbent
 from warploom.tools.cli import cli
 from warploom.tools.command.outcome import nothing_said
+from warploom.tools.synth import command
 from warploom.tools.synth.best import best_of
+from warploom.tools.synth.synthesise import synthesise
 
 FAMILY = '''"""A family of two sketches, and a sketch without parameters."""
 
@@ -97,6 +104,46 @@ def test_a_name_that_is_no_sketch_is_refused(name: str) -> None:
 def test_a_budget_that_ends_first_leaves_it_open() -> None:
     result, line = best("mult64", "--budget", "0.05s")
     assert (result.exit_code, line["status"]) == (3, "unknown") and "budget" in str(line["reason"])
+
+
+def interrupting(function: Callable[..., object]) -> Callable[..., object]:
+    def interrupted(*given: object, **named: object) -> object:
+        os.kill(os.getpid(), signal.SIGINT)
+        return function(*given, **named)
+
+    return interrupted
+
+
+def test_what_the_search_found_survives_an_interruption_of_what_follows(
+    file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "synthesise", interrupting(synthesise))
+    cuda = tmp_path / "k.cu"
+    result, line = best(f"{file}:turned", "--cuda", str(cuda))
+    assert (result.exit_code, line["status"], line["verdict"], line["ended"]) == (130, "solved", "proved", "interrupted")
+    assert line["decisions"] == {"lanes": 64} and "__launch_bounds__(64)" in cuda.read_text()
+
+
+def test_an_interrupted_search_gives_the_best_so_far(file: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def adopted(search: Incumbent[Any, Any], cost: Cost, answer: object) -> None:
+        adopt(search, cost, answer)
+        if isinstance(answer, Tuned):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    adopt = Incumbent[Any, Any].adopt
+    monkeypatch.setattr(Incumbent, "adopt", adopted)
+    result, line = best(f"{file}:turned")
+    assert (result.exit_code, line["status"], line["verdict"]) == (130, "solved", "proved")
+    assert line["decisions"] in ({"lanes": 32}, {"lanes": 64}) and line["ended"] == "interrupted"
+
+
+def test_a_budget_that_ends_behind_the_search_keeps_what_was_found(file: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def spent(*_: object) -> NoReturn:
+        raise LimitReachedError(CPU_SPENT)
+
+    monkeypatch.setattr(command, "synthesise", spent)
+    result, line = best(f"{file}:turned")
+    assert (result.exit_code, line["status"], line["verdict"], line["ended"]) == (0, "solved", "proved", CPU_SPENT)
 
 
 def test_a_search_that_gives_up_before_it_has_a_kernel_chooses_nothing() -> None:

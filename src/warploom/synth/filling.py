@@ -36,8 +36,8 @@ JUDGE = -2
 class Filled:
     """A candidate: some holes decided, in one space."""
 
-    engine: Engine
-    """Void once the filling has another one."""
+    engine: Engine | None
+    """Void once the filling has another one; None of a sketch without holes, which is judged as it stands."""
     decided: Mapping[str, IndexExpr]
     """Holes decided before the search."""
     model: SketchModel | None = None
@@ -60,9 +60,10 @@ class Filling:
         """The candidate during whose judgement the search was interrupted."""
         self._engine: Engine | None = None
         self._sets: dict[int, list[FunctionSet]] = {}
+        self._is_closed = not sketch.kernel.holes and not sketch.requires
         if faults := self.problem.prepare():
             self.gave_up = faults[0].message
-        else:
+        elif not self._is_closed:
             self._renew()
 
     # ------------------------------------------------------------ solve.Model
@@ -72,16 +73,20 @@ class Filling:
 
     def root_with(self, decided: Mapping[str, IndexExpr]) -> Filled | None:
         """The root where some holes are decided before."""
+        if self._is_closed and not self.gave_up:
+            return Filled(None, decided, space=SPACES[0])
         engine = self._engine
         return None if engine is None or engine.accumulates_bound is None else Filled(engine, decided)
 
     def open_choices(self, candidate: Filled) -> Sequence[tuple[int, int]]:
+        if candidate.engine is None:
+            return [(JUDGE, 1)] if candidate.judged is None else []
         if candidate.model is None or candidate.candidate is None:
             return [(START, len(list(self._starts(candidate.engine))))]
         return candidate.model.open_choices(candidate.candidate) or ([(JUDGE, 1)] if candidate.judged is None else [])
 
     def alternatives(self, candidate: Filled, choice: int) -> Iterator[Alternative[Filled]]:
-        if choice == JUDGE:
+        if choice == JUDGE or candidate.engine is None:
             yield Alternative(self.bound(candidate), partial(self._judged, candidate))
         elif candidate.model is None or candidate.candidate is None:
             for bound, enabled, space in self._starts(candidate.engine):
@@ -92,6 +97,8 @@ class Filling:
 
     def bound(self, candidate: Filled) -> Cost:
         """Accumulates and prices, then the space, then index operations: a larger space is of no use for cheaper expressions."""
+        if candidate.engine is None:
+            return (candidate.completion.accumulates if candidate.completion else 0, candidate.space, 0)
         if candidate.model is None or candidate.candidate is None:
             bounds = candidate.engine.bounds or (0,)
             return (*bounds, SPACES[0], 0)
@@ -117,7 +124,7 @@ class Filling:
 
     def decisions(self, candidate: Filled) -> dict[str, IndexExpr]:
         """The holes that are decided, with their expressions."""
-        if candidate.candidate is None:
+        if candidate.engine is None or candidate.candidate is None:
             return dict(candidate.decided)
         uses = candidate.engine.network.holes
         functions = zip(uses, candidate.candidate.functions, strict=True)
@@ -128,7 +135,7 @@ class Filling:
         many to list."""
         found, top = dict[str, list[str] | None](), self.root_with(decided)
         root = None if top is None else self._started(top, None, SPACES[-1])
-        if root is None or root.model is None or root.candidate is None:
+        if root is None or root.engine is None or root.model is None or root.candidate is None:
             return {hole.name: [] for hole in self.problem.kernel.holes}
         for number, use in enumerate(root.engine.network.holes):
             functions = root.candidate.functions[number]
@@ -161,7 +168,7 @@ class Filling:
 
     def _started(self, top: Filled, enabled: int | None, space: int) -> Filled | None:
         engine, decided = top.engine, top.decided
-        if engine is not self._engine:
+        if engine is None or engine is not self._engine:
             return None
         if space not in self._sets:
             self._sets[space] = engine.function_sets(space)
@@ -182,14 +189,13 @@ class Filling:
 
     def _judged(self, parent: Filled) -> Filled | None:
         """The judged candidate; after a refutation that teaches something, the new root; else None."""
-        if parent.engine is not self._engine or parent.model is None or parent.candidate is None:
+        engine = parent.engine
+        if engine is not self._engine:
             return None
         try:
-            answer = parent.model.answer(parent.candidate)
-            if answer is None:
-                self.gave_up = self.gave_up or self.problem.open_question
+            completion = self._completion(parent)
+            if completion is None:
                 return None
-            completion = completion_of(answer[1], parent.engine.network.holes)
             self._unjudged = replace(parent, completion=completion)
             judged = self.problem.judged(completion.holes)
             self._unjudged = None
@@ -198,15 +204,28 @@ class Filling:
         except StopSearchError as stop:
             return self._end(str(stop))
         if judged.verdict != "refuted":
-            done = replace(completion, executed=judged.proof.executed, verdict=judged.verdict)
+            count = completion.accumulates if engine is not None else judged.proof.accumulates
+            done = replace(completion, accumulates=count, executed=judged.proof.executed, verdict=judged.verdict)
             return replace(parent, completion=done, judged=judged)
+        if engine is None:
+            return None
         if self.problem.adds_instance(judged):
             self._renew()
-        elif parent.engine.merges:
-            self._engine = parent.engine.judged_by(self.problem.is_acceptable)
+        elif engine.merges:
+            self._engine = engine.judged_by(self.problem.is_acceptable)
         else:
             return None
         return self.root_with(parent.decided)
+
+    def _completion(self, candidate: Filled) -> Completion | None:
+        """The completion to judge; None where there is none."""
+        if candidate.engine is None:
+            return Completion({}, 0, 0, 0)
+        answer = None if candidate.model is None or candidate.candidate is None else candidate.model.answer(candidate.candidate)
+        if answer is None:
+            self.gave_up = self.gave_up or self.problem.open_question
+            return None
+        return completion_of(answer[1], candidate.engine.network.holes)
 
     def _end(self, reason: str) -> None:
         """Nothing more is tried of this sketch."""

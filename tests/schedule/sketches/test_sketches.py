@@ -14,6 +14,7 @@ from warploom.ir import IndexConst, index_text, run
 from warploom.kernels import line, mult64_reg, random_arrays, reference
 from warploom.kernels.tunables import is_tunable, products, tunable_sketch
 from warploom.kernels.tunables.records import good_units
+from warploom.kernels.tunables.windows import WIDEST_RUN
 from warploom.machines import architecture
 from warploom.schedule.sketches import ALIKE, FamilyModel, Modelled, TunableSketch, Tuning, tunable
 from warploom.schedule.sketches.cost import compulsory
@@ -77,6 +78,23 @@ def test_of_times_alike_usual_blocks_are_taken_then_fewer_instructions() -> None
     others, other = search(apart, strategy=declared_order).answers[0]
     assert (cost[0], cost[1]) == (others[0], others[1]) == (0, 0)
     assert cost[2] < others[2] and tuned.modelled.issue_ms < other.modelled.issue_ms
+
+
+@pytest.mark.parametrize("name", ["aos-sum-7", pytest.param("aos-store-7", marks=pytest.mark.slow)])
+def test_selects_that_holes_need_count_among_kernels_alike(name: str) -> None:
+    """With open holes the permutations of registers cost nothing; the kernel through shared memory has no select."""
+    of = tunable_sketch(name)
+    tried = FamilyModel(of, of.sizes, architecture("sm_90"), measures=False)
+    outcome = search(tried, strategy=tried.next_choice)
+    assert outcome.complete and outcome.answers[0][1].setting == {"order": "shared", "unit": 1, "warps": 4}
+    assert tried.completed <= 3  # what one setting's holes became tells of others with the same holes
+
+
+def test_holes_with_few_functions_are_decided_first() -> None:
+    tried = model(family())
+    first = len(family().parameters)
+    assert tried.next_choice([(first, 2), (1, 3), (0, 9)]) == 0
+    assert tried.next_choice([(first, 8), (first + 1, 2)]) == first + 1
 
 
 def test_an_unusual_block_is_taken_where_it_is_faster_by_a_step() -> None:
@@ -239,6 +257,8 @@ def test_outputs_side_by_side_are_a_choice_where_they_can_be() -> None:
             family.build(**setting, warps=4, placed="runs")
     with pytest.raises(UserError, match="TUNABLE"):
         tunable_sketch("conv1d-3").build(outputs=8, warps=4, placed="runs")
+    places = {k: tunable_sketch(f"conv2d-{k}").parameters["placed"] for k in (WIDEST_RUN, WIDEST_RUN + 1)}
+    assert places == {WIDEST_RUN: ("runs", "apart"), WIDEST_RUN + 1: ("apart",)}
 
 
 def test_a_name_that_says_more_leaves_less_open() -> None:

@@ -28,13 +28,13 @@ from warploom.gpu import (
     time_on_device,
     toolchain_available,
 )
-from warploom.ir import IndexExpr, Kernel, SizeVar, fill, tabulate
+from warploom.ir import Hole, IndexExpr, Kernel, SizeVar, fill, tabulate
 from warploom.machines import Architecture
 from warploom.schedule.sketches.cost import Modelled, compulsory, modelled, unfilled
 from warploom.schedule.sketches.relaxed import Relaxed, relaxed
 from warploom.schedule.sketches.tunable import Setting, TunableSketch, Tuning
 from warploom.sketch import Sketch
-from warploom.solve import BUDGET_SPENT, PATIENCE, Alternative, Cost, StopSearchError
+from warploom.solve import BUDGET_SPENT, PATIENCE, Alternative, Cost, StopSearchError, declared_order, smallest_domain
 from warploom.synth import START, Filled, Filling, Report, complete, read_holes
 
 PICOSECONDS_PER_MS = 10**9
@@ -48,8 +48,7 @@ ALIKE = 1 / 16
 """Modelled times count as alike where they lie in the same of the steps of this share, counted from the time that all arrays take
 to cross the memory bus. Of kernels alike, the one that issues fewest instructions is taken: the model is no closer than that, and
 what a kernel issues beyond need is lost to whatever else runs or to a board with faster memory. A block of unusual threads is
-taken
-where it is faster by a step at least."""
+taken where it is faster by a step at least."""
 _ROUNDING = 1e-9
 Decisions: TypeAlias = Mapping[str, str]
 """Hole -> expression, in the words of the sketch."""
@@ -117,7 +116,7 @@ class _Built:
 
 
 class FamilyModel:
-    """A `solve.Model[Partial, Tuned]`: first the parameters, then the holes, in the order of their choices' numbers."""
+    """A `solve.Model[Partial, Tuned]`: the parameters, then the holes, as the numbers of their choices say."""
 
     def __init__(
         self,
@@ -144,6 +143,10 @@ class FamilyModel:
         """Kernels that were completed and proved."""
         self._times: dict[int, Tuned] = {}
         """The fastest completed kernel, by the number of its setting."""
+        self._firsts: dict[int, Modelled] = {}
+        """The setting's first completed kernel, or its kernel with the holes of another setting's first."""
+        self._found: dict[tuple[Hole, ...], Mapping[str, IndexExpr]] = {}
+        """Completion of the first kernel, by the holes that settings have in common."""
         self.refused: list[tuple[Setting, str]] = []
         """Settings without a kernel, and why."""
         self._best: Cost | None = None
@@ -170,6 +173,11 @@ class FamilyModel:
     def root(self) -> Partial | None:
         possible = tuple(n for n, built in enumerate(self._built) if self._reads(built, self.fixed))
         return Partial(possible, self.fixed) if possible else None
+
+    def next_choice(self, choices: Sequence[tuple[int, int]]) -> int:
+        """A `solve.Strategy`: the parameters one after the other, then of the holes the one with the fewest functions."""
+        parameters = [choice for choice in choices if choice[0] < len(self._parameters)]
+        return declared_order(parameters) if parameters else smallest_domain(choices)
 
     def open_choices(self, candidate: Partial) -> Sequence[tuple[int, int]]:
         if len(candidate.settings) > 1:
@@ -222,7 +230,10 @@ class FamilyModel:
             self.progress(f"{text_of(built.setting)}: timing")
             time_ms = time_on_device(kernel, source, compiled, _arrays(kernel, self.sizes), self.sizes).median_ms
         tuned = Tuned(built.setting, report, source, cost, bound, time_ms, compiled)
-        number, least = candidate.settings[0], self._least(candidate)
+        number = candidate.settings[0]
+        self._firsts.setdefault(number, cost)
+        self._found.setdefault(built.sketch.kernel.holes, report.completions[0].holes)
+        least = self._least(candidate)
         time_found = self._cost(number, cost)[0] if time_ms is None else round(time_ms * PICOSECONDS_PER_MS)
         cost_found = max(time_found, least[0]) if time_ms is None else time_found, *least[1:], *filled_cost
         self._times[number] = min(tuned, self._times.get(number, tuned), key=lambda t: t.ms)
@@ -416,14 +427,25 @@ class FamilyModel:
 
     def _cost(self, setting: int, of: Modelled) -> Cost:
         """The time, in steps of which all kernels are alike, one more for an unusual block; whether the block is unusual; what is
-        issued; what all pipes have to do. The last two are a setting's, whatever its holes become. Where kernels are measured,
-        the
-        time in picoseconds comes first."""
-        rest = round(of.issue_ms * PICOSECONDS_PER_MS), round(sum(of.terms.values()) * PICOSECONDS_PER_MS)
+        issued; what all pipes have to do. The last two are a setting's, whatever its holes become (`_typical`). Where kernels are
+        measured, the time in picoseconds comes first."""
+        typical = self._typical(setting)
+        rest = round(typical.issue_ms * PICOSECONDS_PER_MS), round(sum(typical.terms.values()) * PICOSECONDS_PER_MS)
         if self.measures:
             return round(of.ms * PICOSECONDS_PER_MS), 0, *rest
         is_unusual = prod(self._built[setting].sketch.kernel.block) not in USUAL_THREADS
         return self._step(of.ms * (1 + ALIKE if is_unusual else 1)), int(is_unusual), *rest
+
+    def _typical(self, setting: int) -> Modelled:
+        """Work that alike kernels are told apart by: of the setting's first completed kernel, or of its kernel with the holes of
+        another setting's; before there is one, the part that every completion does."""
+        if setting not in self._firsts:
+            kernel = self._built[setting].sketch.kernel
+            holes = self._found.get(kernel.holes)
+            if holes is None:
+                return self._unfilled(self._built[setting], {})
+            self._firsts[setting] = modelled(fill(kernel, holes), self.sizes, self.device)
+        return self._firsts[setting]
 
     def _step(self, ms: float) -> int:
         """The number of the step in which a time lies."""

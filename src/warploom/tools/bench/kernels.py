@@ -98,7 +98,7 @@ def measure(name: str, progress: Progress, *, of_paper: bool = False) -> Line:
     papers, setting = (kernel, holes), {}
     if not of_paper and is_tunable(name):
         family = tunable_sketch(name)
-        tuned, _ = picked(family, SHOWN, LIMIT_S, progress)
+        tuned = picked(family, SHOWN, LIMIT_S, progress)[0].answers[0][1]
         kernel, report = family.build(**tuned.setting).kernel, tuned.report
         holes = report.completions[0].holes
         setting = {"picked": decisions_of(tuned.setting)}

@@ -18,7 +18,6 @@ from warploom.solve import (
     OrderName,
     Outcome,
     Strategy,
-    declared_order,
     order_named,
     ordered,
     run_order,
@@ -34,7 +33,7 @@ from warploom.tools.command.usage import Stopwatch
 from warploom.tools.explore.advice import without_implementation
 from warploom.tools.explore.budget import WallSpentError, within
 from warploom.tools.explore.recorded import Asked, differences, read_decisions, refused
-from warploom.tools.synth.best import decisions_of, others_field, reason_text, time_fields
+from warploom.tools.synth.best import decisions_of, others_field, reason_text, time_fields, with_unjudged
 from warploom.tools.synth.forms import Suffix, form_text
 from warploom.tools.synth.printed import compiled_fields, print_checked
 from warploom.tools.synth.report import hole_texts
@@ -66,6 +65,7 @@ class SketchOptions:
 
 
 GAVE_UP = "a setting was given up"
+_PROVE = "--replay of this line proves it"
 
 
 def explore_sketch(
@@ -87,7 +87,7 @@ def explore_sketch(
         model = _model(family, options, options.fixed, progress)
         incumbent = Incumbent(model, strategy=_strategy(model, options.order), budget=Budget(options.nodes), progress=tell)
         found = run_order(incumbent, order_named(options.strategy or "depth-first", options.seed))
-    found = _with_unjudged(model, found)
+    found = with_unjudged(model, found, _PROVE)
     line = _line(case, model, found, stopwatch, _searched(model, found))
     if not found.answers:
         return _told(line, model, found, options)
@@ -126,17 +126,9 @@ def _replay(
         message = f"expected a decision for each parameter and hole ({', '.join(model.names)}), got none for {missing[0]!r}"
         raise refused(recorded, message, "search for the rest: give the decisions by --set")
     with without_collection():
-        found = _with_unjudged(model, run_order(Incumbent(model), order_named("depth-first")))
+        found = with_unjudged(model, run_order(Incumbent(model), order_named("depth-first")), _PROVE)
     line = _line(case, model, found, stopwatch, {})
     return _told(line | ({"note": "; ".join(notes)} if notes else {}), model, found, options)
-
-
-def _with_unjudged(model: FamilyModel, found: Outcome[Tuned]) -> Outcome[Tuned]:
-    """Where a search ended before any kernel was proved: with the one whose proof it interrupted."""
-    if found.answers or found.complete:
-        return found
-    kept = model.unjudged(f"{found.reason}, during the proof; --replay of this line proves it")
-    return found if kept is None else replace(found, answers=(kept,))
 
 
 def written(value: object) -> str | None:
@@ -195,7 +187,7 @@ def _choices(case: str, model: FamilyModel, stopwatch: Stopwatch) -> CommandOutc
 
 def _strategy(model: FamilyModel, order: tuple[str, ...] | None) -> Strategy:
     if order is None:
-        return declared_order
+        return model.next_choice
     names = list(model.names)
     if order == ("reverse",):
         order = tuple(reversed(names))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from warploom.core import Diagnostic, Span, UnsupportedError, UserError, require_file
@@ -23,9 +24,9 @@ from warploom.schedule.sketches import (
     text_of,
 )
 from warploom.sketch import Sketch, load, load_variables
-from warploom.solve import Incumbent, order_named, run_order
+from warploom.solve import Incumbent, Outcome, order_named, run_order
 from warploom.solve import Progress as SearchProgress
-from warploom.synth import without_collection
+from warploom.synth import Report, without_collection
 from warploom.tools.command.lines import Line
 from warploom.tools.command.outcome import Progress
 from warploom.tools.synth.targets import Target, is_path
@@ -43,20 +44,27 @@ class Best:
     target: Target
     fields: Line
     reason: str
+    report: Report
+    """The completion that the search found, and what is proved of it."""
+    ended: str
+    """Reason why the search ended before it was complete; empty where it was."""
 
 
 def best_of(case: str, family: TunableSketch, arch: str, budget_s: float | None, progress: Progress) -> Best:
     """The fastest setting by the model, at the family's sizes. UnsupportedError (NO_SETTING) where there is none,
     LimitReachedError where the search gave up before it had one."""
-    tuned, model = picked(family, arch, budget_s, progress)
-    others = list(model.others(tuned.setting))
+    found, model = picked(family, arch, budget_s, progress)
+    tuned, others = found.answers[0][1], list[Other]()
+    with suppress(KeyboardInterrupt):  # figures beside what was found
+        others = list(model.others(tuned.setting))
     arch = model.device.name
     fields = _fields(tuned, arch, model) | others_field(others)
-    return Best(Target(case, family.build(**tuned.setting)), fields, reason_text(tuned, arch, others))
+    reason = reason_text(tuned, arch, others)
+    return Best(Target(case, family.build(**tuned.setting)), fields, reason, tuned.report, found.reason)
 
 
-def picked(family: TunableSketch, arch: str, budget_s: float | None, progress: Progress) -> tuple[Tuned, FamilyModel]:
-    """The completed kernel of that setting, and the family as far as it was searched; as `best_of`."""
+def picked(family: TunableSketch, arch: str, budget_s: float | None, progress: Progress) -> tuple[Outcome[Tuned], FamilyModel]:
+    """The search that has the completed kernel of that setting, and the family as far as it was searched; as `best_of`."""
     device = compiled_architecture(arch)
     model = FamilyModel(family, dict(family.sizes), device, budget_s, fixed={}, progress=progress)
 
@@ -64,14 +72,23 @@ def picked(family: TunableSketch, arch: str, budget_s: float | None, progress: P
         progress(f"{told.statistics.nodes} nodes, {model.completed} kernels completed")
 
     with without_collection():
-        found = run_order(Incumbent(model, progress=tell), order_named("depth-first"))
+        incumbent = Incumbent(model, strategy=model.next_choice, progress=tell)
+        found = with_unjudged(model, run_order(incumbent, order_named("depth-first")), "the proof follows")
     if not found.answers:
         why = (model.why_none() if found.complete else "") or found.reason or "the budget ended"
         if not found.complete or model.given_up:
             raise LimitReachedError(why)
         message = f"expected a setting of the parameters with a kernel, got none: {why}"
         raise UnsupportedError(Diagnostic("NO_SETTING", message, family.span, "Give it another --arch."))
-    return found.answers[0][1], model
+    return found, model
+
+
+def with_unjudged(model: FamilyModel, found: Outcome[Tuned], hint: str) -> Outcome[Tuned]:
+    """Where a search ended before any kernel was proved: with the one whose proof it interrupted. `hint`: what proves it."""
+    if found.answers or found.complete:
+        return found
+    kept = model.unjudged(f"{found.reason}, during the proof; {hint}")
+    return found if kept is None else replace(found, answers=(kept,))
 
 
 def decisions_of(setting: Setting) -> dict[str, object]:

@@ -21,7 +21,7 @@ from warploom.tools.command.outcome import Outcome, Progress, interrupted
 from warploom.tools.command.output import Output
 from warploom.tools.command.usage import Stopwatch
 from warploom.tools.ptx.prove import ptx_field, with_ptx
-from warploom.tools.synth.synthesise import KEEPABLE, SynthOptions, synthesise
+from warploom.tools.synth.synthesise import KEEPABLE, SynthOptions, reported, synthesise
 from warploom.tools.synth.targets import Target, resolve
 
 if TYPE_CHECKING:
@@ -117,6 +117,9 @@ def synth(
             else:
                 work = partial(_synthesised, found, options, stopwatch, prove_ptx, chosen[0] if chosen else None)
                 outcome = guarded(found.case, work, stopwatch, output, debug)
+            if chosen and outcome.line["status"] == "unknown" and chosen[0].report.status == "solved":
+                ended = chosen[0].ended or str(outcome.line["reason"])
+                outcome = guarded(found.case, partial(_kept, options, stopwatch, chosen[0], ended), stopwatch, output, debug)
             codes.append(output.outcome(outcome))
             stopwatch = Stopwatch()
     sys.exit(INTERRUPTED if stopped.seen else combined_exit(codes))
@@ -134,6 +137,12 @@ def _synthesised(
     progress("proving the compiled kernel")
     field = ptx_field(target, report.completions[0])
     return with_ptx(outcome, field)
+
+
+def _kept(options: SynthOptions, stopwatch: Stopwatch, best: Best, ended: str, progress: Progress) -> Outcome:
+    """The kernel that the search over the parameters has completed, where `ended` kept it from being completed once more."""
+    outcome = reported(best.target, options, best.report, stopwatch, progress)
+    return replace(outcome, line=outcome.line | best.fields | {"ended": ended}, details=(best.reason, f"  ended: {ended}"))
 
 
 def _require_writable(options: SynthOptions) -> None:

@@ -61,6 +61,11 @@ def synthesise(target: Target, options: SynthOptions, stopwatch: Stopwatch, prog
         report = complete(target.sketch, engine=options.engine, **asked)
     else:
         report = complete_example(target.example, **asked)
+    return reported(target, options, report, stopwatch, progress)
+
+
+def reported(target: Target, options: SynthOptions, report: Report, stopwatch: Stopwatch, progress: Progress) -> Outcome:
+    """The line of a completed sketch, and the files that were asked for."""
     kernel = target.sketch.kernel
     line = report_line(target.case, kernel, report, stopwatch.read(), all_solutions=options.all_solutions)
     if target.sketch.notes:

@@ -68,7 +68,7 @@ def test_loads_end_with_the_last_element_or_its_group(lanes: int, stride: int) -
         assert stride > lanes
         return
     for place, behind in ((None, (lanes - 1) * stride + 1), (1, lanes * stride)):
-        text = Close(lanes, stride, place).text("V", "M", "load")
+        text = Close(lanes, stride, place).text("V", "M", lambda start: f"load(from + {start})")
         assert max(int(n) for n in re.findall(r"load\(from \+ (\d+)\)", text)) + lanes == behind
-        part = Close(lanes, stride, place).part_text("V", "M", "load_part")
+        part = Close(lanes, stride, place).part_text("V", "M", lambda start, limits: f"load_part({start}, {limits})")
         assert f"high = {'(last - 1)' if place is None else 'last'} * {stride}{' + 1' if place is None else ''};" in part

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from warploom.schedule.backbone.nodes import Backbone, Instruction, Operand, Operator, Result
+from warploom.schedule.backbone.nodes import Backbone, Instruction, Operand, Operator, Result, Scope
 from warploom.schedule.backbone.once import rebuilt
 
 
 @dataclass(frozen=True, slots=True)
 class _Tree:
-    nodes: tuple[int, ...]
-    """Instructions in their order, the last of which is the result."""
+    nodes: dict[int, Scope]
+    """Instructions in their order, the last of which is the result, and how the value of each travels to its only reader."""
     leaves: tuple[Operand, ...]
 
 
@@ -26,9 +26,11 @@ def paired_extremes(stage: Backbone) -> Backbone:
     made: dict[int, list[tuple[int, Instruction]]] = {}
     for number in reversed(range(len(stage.instructions))):
         if number not in inside and (tree := _tree(stage.instructions, readers, number)) is not None:
-            inside |= set(tree.nodes)
+            inside |= tree.nodes.keys()
             if (groups := _groups(stage.instructions, tree.leaves)) is not None:
-                made[number] = _joined(stage.instructions, tree.nodes, groups)
+                joined = _joined(stage.instructions, tree.nodes, groups)
+                if any(new != stage.instructions[n] for n, new in joined):
+                    made[number] = joined
     if not made:
         return stage
     moved = {n for nodes in made.values() for n, _ in nodes}
@@ -38,7 +40,7 @@ def paired_extremes(stage: Backbone) -> Backbone:
         for n, new in made.get(number, [] if number in moved else [(number, instruction)]):
             position[n] = len(kept)
             kept.append(new)
-    return stage if kept == list(stage.instructions) else stage.remade(rebuilt(stage, kept, position))
+    return stage.remade(rebuilt(stage, kept, position))
 
 
 def _tree(instructions: Sequence[Instruction], readers: Sequence[int], root: int) -> _Tree | None:
@@ -46,18 +48,18 @@ def _tree(instructions: Sequence[Instruction], readers: Sequence[int], root: int
     result = instructions[root]
     if result.operator not in (Operator.MAX, Operator.MIN) or result.carry is not None:
         return None
-    nodes, leaves, waiting = [root], list[Operand](), list(reversed(result.operands))
+    nodes, leaves, waiting = {root: Scope.LOCAL}, list[Operand](), list(reversed(result.operands))
     while waiting:
         operand = waiting.pop()
         if isinstance(operand, Result) and readers.count(operand.instruction) == 1:
             part = instructions[operand.instruction]
             is_same = (part.operator, part.dtype, part.axes) == (result.operator, result.dtype, result.axes)
             if is_same and part.carry is None and set(operand.mapped) == set(result.axes):
-                nodes.append(operand.instruction)
+                nodes[operand.instruction] = operand.scope
                 waiting += reversed(part.operands)
                 continue
         leaves.append(operand)
-    return _Tree(tuple(sorted(nodes)), tuple(leaves))
+    return _Tree({n: nodes[n] for n in sorted(nodes)}, tuple(leaves))
 
 
 def _groups(instructions: Sequence[Instruction], leaves: Sequence[Operand]) -> list[list[Operand]] | None:
@@ -76,17 +78,18 @@ def _groups(instructions: Sequence[Instruction], leaves: Sequence[Operand]) -> l
 
 
 def _joined(
-    instructions: Sequence[Instruction], nodes: Sequence[int], groups: Sequence[Sequence[Operand]]
+    instructions: Sequence[Instruction], nodes: dict[int, Scope], groups: Sequence[Sequence[Operand]]
 ) -> list[tuple[int, Instruction]]:
     """The instructions anew, each with the number of an old one."""
     made: list[tuple[int, Instruction]] = []
+    numbers = iter(nodes)
 
     def joined(operands: Sequence[Operand]) -> Operand:
         total = operands[0]
         for operand in operands[1:]:
-            number = nodes[len(made)]
+            number = next(numbers)
             made.append((number, replace(instructions[number], operands=(total, operand))))
-            total = Result(number, instructions[number].axes)
+            total = Result(number, instructions[number].axes, nodes[number])
         return total
 
     joined([joined(group) for group in groups])

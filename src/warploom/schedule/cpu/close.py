@@ -63,4 +63,3 @@ class Close:
             lines.append(f"const {vector} y{piece} = {MIXED}({mask}, {made}, x{piece}, {', '.join(map(str, lanes))});")
             made = f"y{piece}"
         return "\n    ".join((*lines, f"return {made};"))
-

@@ -1,5 +1,5 @@
-"""Vector forms of transcendental functions as C text; $V is the vector, $I its integers, other $NAMES are helpers. $LEAST and $MOST
-give the second one where one is NaN, so NaN stays.
+"""Vector forms of transcendental functions as C text; $V is the vector, $I its integers, other $NAMES are helpers. $LEAST and
+$MOST give the second one where one is NaN, so that NaN stays.
 
 Errors against the exact value, all f32 arguments: see tests/schedule/cpu/test_functions.py.
 """

@@ -35,7 +35,7 @@ _INTRINSICS = {("f32", 16): ("__AVX512F__", "_mm512", "ps"), ("f64", 8): ("__AVX
 """(type, lanes) -> (macro that must be defined, prefix, suffix) of x86 intrinsics."""
 _EXTREMES = {"MOST": Operator.MAX, "LEAST": Operator.MIN}
 _NANS_OF_FIRST = "0x22"
-"""Table of `vfixupimm`, four bits for each kind of number, quiet and signalling NaN first: these, made quiet, replace the other."""
+"""Table of `vfixupimm`, four bits for each kind of number: quiet and signalling NaN, which come first, replace the other one."""
 
 
 def c_type(dtype: DType) -> str:
@@ -262,8 +262,8 @@ class Helpers:
         return f"#ifdef {macro}\n    {bits}\n    {call}\n#else\n    {plain}\n#endif"
 
     def extreme(self, operator: Operator, dtype: DType, lanes: int, *, is_total: bool = False) -> str:
-        """Maximum or minimum of two scalars (`lanes` 1) or vectors; NaN where either is NaN. is_total: the second one is a running
-        total, whose way through the function is the shorter."""
+        """Maximum or minimum of two scalars (`lanes` 1) or vectors; NaN where either is NaN. is_total: the second one is a
+        running total, whose way through the function is the shorter."""
         either = self.extreme_or_second(operator, dtype, lanes)
         if not dtype.is_float:
             return either
@@ -302,8 +302,8 @@ class Helpers:
         return self._add(f"{operator.value}_of_three_{v}", v, f"{v} a, {v} b, {v} total", body)
 
     def extreme_or_second(self, operator: Operator, dtype: DType, lanes: int) -> str:
-        """Maximum or minimum of two; the second one where they cannot be compared: what x86 does in one instruction, and right unless
-        the first one is NaN."""
+        """Maximum or minimum of two; the second one where they cannot be compared: what x86 does in one instruction, and right
+        unless the first one is NaN."""
         choice, second = f"a {'>' if operator is Operator.MAX else '<'} b", "_or_second" if dtype.is_float else ""
         if lanes == 1:
             scalar = c_type(dtype)

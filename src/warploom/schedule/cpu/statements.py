@@ -218,8 +218,8 @@ class Statements:
             self.assign(self.variable(surplus.ref(node.target)), self.argument(Constant(0), dtype), dtype)
 
     def waits(self, node: Compute) -> bool:
-        """Whether the statement is the maximum or minimum of two loads that wait and whose elements are picked of neighbours, all of
-        which are loaded anyway: then it waits, too, with the picking still to do."""
+        """Whether the statement is the maximum or minimum of two loads that wait and whose elements are picked of neighbours,
+        all of which are loaded anyway: then it waits, too, with the picking still to do."""
         if node.operator not in (Operator.MAX, Operator.MIN) or node.guards or self.scope.lane_loop is None:
             return False
         names = [self.variable(a).name for a in node.arguments if isinstance(a, Ref) and self.readers[a.value] == 1]
@@ -268,8 +268,8 @@ class Statements:
         return self.accesses.pick(value) if isinstance(value, Picked) else value
 
     def free(self, variable: Variable) -> None:
-        """Writes out what waits to read the variable, and what it waits for in case that changes a part of it only: it is about to
-        change."""
+        """Writes out what waits to read the variable, and what it waits for, in case only a part of it changes: it is about
+        to."""
         names = {part.name for part in variable.parts or (variable,)}
         for name in names & self.waiting.keys():
             if self.waiting[name].is_joined:
@@ -391,8 +391,8 @@ class Statements:
                 raise UnsupportedError(Diagnostic("CPU_OPERATOR", f"expected an arithmetic operator, got {operator.value}"))
 
     def extreme(self, node: Compute, dtype: DType, *, is_alone: bool) -> Text | None:
-        """Maximum or minimum of two floats. None: the second of them is a total, and what it takes next is offered to the statement
-        that follows, since two NaNs are looked for at once. is_alone: written out in any case."""
+        """Maximum or minimum of two floats. None: one of them is a total, and what it takes is offered to the statement that
+        follows, since two registers are tested for NaN at once. is_alone: written out in any case."""
         operator, lanes, helpers = node.operator, self.scope.lanes, self.helpers
         first, second = sorted(node.arguments, key=lambda a: a == node.target)
         for number, other in ((first, second), (second, first)):

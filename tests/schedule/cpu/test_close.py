@@ -123,7 +123,7 @@ def test_extremes_are_taken_before_elements_are_picked(lanes: int, rows: int, op
 
 @pytest.mark.parametrize("changes", [{"places": (0,)}, {"places": (1, 1)}, {"readers": 2}])
 def test_extremes_of_what_is_needed_alone_are_taken_of_elements(changes: dict[str, Any]) -> None:
-    """Of one place of the groups only, and of elements that something else reads, too."""
+    """Loads of one place of the groups only, or of elements that something else reads, too."""
     text = check(_pool(4, 7, operator=Operator.MAX, **changes))
     assert "load_f32x4_every_2" in text and ("_of_2(A" in text) == ("readers" in changes)
 

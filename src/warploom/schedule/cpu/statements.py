@@ -54,7 +54,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """What a maximum or minimum takes next, and its statement where nothing else follows."""
+    """A register that a maximum or minimum takes next, and the statement where nothing else follows."""
 
     operator: Operator
     register: str

@@ -70,7 +70,7 @@ def folded(X: f32["2*h", "2*w"], Y: out[f32["h"]]):
 
 
 def leaf_columns(stage: Backbone) -> list[list[int | None]]:
-    """Of every maximum or minimum the constants of the last indices that it loads; None: something else."""
+    """For each maximum or minimum the constants of the last indices that it loads; None: something else."""
     found: list[list[int | None]] = []
     for instruction in stage.instructions:
         if instruction.operator in (Operator.MAX, Operator.MIN):

@@ -26,7 +26,7 @@ class Picked:
     part: tuple[Text, ...]
     """The first lane, the one behind the last, and what the others hold; empty: all lanes are loaded."""
     is_tested: bool
-    """All of it is, and left out where that fails."""
+    """All lanes are loaded only where a test holds."""
     operator: Operator = Operator.LOAD
 
     def joined(self, other: Picked, operator: Operator) -> Picked | None:

@@ -228,7 +228,9 @@ class Statements:
         picked = values[0].joined(values[1], node.operator) if len(values) == 2 else None
         buffers = frozenset(buffer for waiting in found for buffer in waiting.buffers)
         target = self.variable(node.target)
-        if picked is None or not target.is_whole or any(len(self.places(b, picked.close.stride)) == 1 for b in buffers):
+        if picked is None or not target.is_whole or target.name in names:
+            return False
+        if any(len(self.places(b, picked.close.stride)) == 1 for b in buffers):
             return False
         self.free(target)
         for name in names:

@@ -34,13 +34,19 @@ static inline __attribute__((always_inline)) f32x8 select_f32x8(i32x8 choice, f3
     return (f32x8)((choice & (i32x8)yes) | (~choice & (i32x8)no));
 }
 
-static inline __attribute__((always_inline)) f32x8 max_f32x8(f32x8 a, f32x8 b) {
-#if defined(__AVX512VL__)
-    return _mm256_mask_max_ps(a, _mm256_cmp_ps_mask(a, a, _CMP_ORD_Q), a, b);
-#elif defined(__AVX__)
-    return select_f32x8(a != a, a, _mm256_max_ps(a, b));
+static inline __attribute__((always_inline)) f32x8 max_or_second_f32x8(f32x8 a, f32x8 b) {
+#ifdef __AVX__
+    return _mm256_max_ps(a, b);
 #else
-    return select_f32x8((a > b) | (a != a), a, b);
+    return select_f32x8(a > b, a, b);
+#endif
+}
+
+static inline __attribute__((always_inline)) f32x8 max_total_f32x8(f32x8 a, f32x8 b) {
+#ifdef __AVX512VL__
+    return _mm256_mask_max_ps(a, _mm256_cmp_ps_mask(a, a, _CMP_ORD_Q), a, b);
+#else
+    return select_f32x8(a != a, a, max_or_second_f32x8(a, b));
 #endif
 }
 
@@ -56,8 +62,20 @@ static inline __attribute__((always_inline)) f32x8 load_part_f32x8(const float *
 #endif
 }
 
+static inline __attribute__((always_inline)) f32x8 max_f32x8(f32x8 a, f32x8 b) {
+#ifdef __AVX512VL__
+    return _mm256_fixupimm_ps(max_or_second_f32x8(a, b), a, _mm256_set1_epi32(0x22), 0);
+#else
+    return select_f32x8(a != a, a, max_or_second_f32x8(a, b));
+#endif
+}
+
+static inline __attribute__((always_inline)) float max_or_second_f32(float a, float b) {
+    return a > b ? a : b;
+}
+
 static inline __attribute__((always_inline)) float max_f32(float a, float b) {
-    const float most = a > b ? a : b;
+    const float most = max_or_second_f32(a, b);
     return a != a ? a : most;
 }
 
@@ -69,8 +87,12 @@ static inline __attribute__((always_inline)) f32x2 select_f32x2(i32x2 choice, f3
     return (f32x2)((choice & (i32x2)yes) | (~choice & (i32x2)no));
 }
 
+static inline __attribute__((always_inline)) f32x2 max_or_second_f32x2(f32x2 a, f32x2 b) {
+    return select_f32x2(a > b, a, b);
+}
+
 static inline __attribute__((always_inline)) f32x2 max_f32x2(f32x2 a, f32x2 b) {
-    return select_f32x2((a > b) | (a != a), a, b);
+    return select_f32x2(a != a, a, max_or_second_f32x2(a, b));
 }
 
 static inline __attribute__((always_inline)) float total_max_f32x4(f32x4 x) {
@@ -84,13 +106,19 @@ static inline __attribute__((always_inline)) f32x4 select_f32x4(i32x4 choice, f3
     return (f32x4)((choice & (i32x4)yes) | (~choice & (i32x4)no));
 }
 
-static inline __attribute__((always_inline)) f32x4 max_f32x4(f32x4 a, f32x4 b) {
-#if defined(__AVX512VL__)
-    return _mm_mask_max_ps(a, _mm_cmp_ps_mask(a, a, _CMP_ORD_Q), a, b);
-#elif defined(__SSE2__)
-    return select_f32x4(a != a, a, _mm_max_ps(a, b));
+static inline __attribute__((always_inline)) f32x4 max_or_second_f32x4(f32x4 a, f32x4 b) {
+#ifdef __SSE2__
+    return _mm_max_ps(a, b);
 #else
-    return select_f32x4((a > b) | (a != a), a, b);
+    return select_f32x4(a > b, a, b);
+#endif
+}
+
+static inline __attribute__((always_inline)) f32x4 max_f32x4(f32x4 a, f32x4 b) {
+#ifdef __AVX512VL__
+    return _mm_fixupimm_ps(max_or_second_f32x4(a, b), a, _mm_set1_epi32(0x22), 0);
+#else
+    return select_f32x4(a != a, a, max_or_second_f32x4(a, b));
 #endif
 }
 
@@ -101,19 +129,11 @@ static inline __attribute__((always_inline)) float total_max_f32x8(f32x8 x) {
     return total_max_f32x4(max_f32x4(low, high));
 }
 
-static inline __attribute__((always_inline)) f32x8 upto_f32x8(f32x8 x, f32x8 high) {
+static inline __attribute__((always_inline)) f32x8 min_or_second_f32x8(f32x8 a, f32x8 b) {
 #ifdef __AVX__
-    return _mm256_min_ps(high, x);
+    return _mm256_min_ps(a, b);
 #else
-    return select_f32x8(x > high, high, x);
-#endif
-}
-
-static inline __attribute__((always_inline)) f32x8 from_f32x8(f32x8 x, f32x8 low) {
-#ifdef __AVX__
-    return _mm256_max_ps(low, x);
-#else
-    return select_f32x8(x < low, low, x);
+    return select_f32x8(a < b, a, b);
 #endif
 }
 
@@ -128,7 +148,7 @@ static inline __attribute__((always_inline)) f32x8 scale_f32x8(f32x8 x, f32x8 sh
 
 static inline __attribute__((always_inline)) f32x8 exp_f32x8(f32x8 x) {
     /* 2^n * exp(r), r within log(2) / 2; overflows to infinity, underflows gradually, NaN stays. */
-    x = upto_f32x8(from_f32x8(x, splat_f32x8(-104.0f)), splat_f32x8(89.0f));
+    x = min_or_second_f32x8(splat_f32x8(89.0f), max_or_second_f32x8(splat_f32x8(-104.0f), x));
     const f32x8 shifted = x * 1.44269504f + 12582912.0f;
     const f32x8 whole = shifted - 12582912.0f;
     const f32x8 r = (x - whole * 0.693359375f) - whole * -2.12194440e-4f;
@@ -197,15 +217,15 @@ static void kernel(const float *restrict A, float *restrict B, Index begin, Inde
             if (i_to < i_from) i_to = i_from;
             for (Index i = i_from; i < i_to; ++i) {
                 item_0 = load_f32x8(A + line*45 + i*16);
-                largest_0 = max_f32x8(item_0, largest_0);
                 item_1 = load_f32x8(A + line*45 + i*16 + 8);
-                largest_1 = max_f32x8(item_1, largest_1);
+                largest_0 = max_total_f32x8(item_0, largest_0);
+                largest_1 = max_total_f32x8(item_1, largest_1);
             }
             for (Index i = i_to; i < 3; ++i) {
                 item_0 = load_f32x8(A + line*45 + i*16);
-                largest_0 = max_f32x8(item_0, largest_0);
                 item_1 = load_part_f32x8(A + line*45 + i*16 + 8, 0, -i*16 + 37, -INFINITY);
-                largest_1 = max_f32x8(item_1, largest_1);
+                largest_0 = max_total_f32x8(item_0, largest_0);
+                largest_1 = max_total_f32x8(item_1, largest_1);
             }
         }
         top = total_max_f32x8(max_f32x8(largest_0, largest_1));

@@ -10,6 +10,7 @@ from warploom.schedule.backbone.build import assemble, backbone, extents_of
 from warploom.schedule.backbone.counts import count_compulsory_bytes, count_flops
 from warploom.schedule.backbone.evaluate import compute, evaluate, evaluate_program
 from warploom.schedule.backbone.exact import converts_to_integers, exact_whole, only_chooses
+from warploom.schedule.backbone.extremes import paired_extremes
 from warploom.schedule.backbone.following import followers, named_by, needed, source_of, waits_for_sum
 from warploom.schedule.backbone.inputs import Content, inputs_of, marks_of, places_of, random_array, random_inputs, turns_of
 from warploom.schedule.backbone.joined import unlike
@@ -101,7 +102,8 @@ __all__ = [
     "cuda_tiles", "evaluate", "evaluate_bounded", "evaluate_program", "evaluate_terms", "evaluate_window", "exact_whole",
     "extents_of", "followers", "identity_of", "in_words", "inputs_of", "joined_repetition", "kept_along_open_sums",
     "made_again", "marks_of", "matrix_factors", "matrix_of", "matrix_tiles", "moved", "named_by", "needed", "no_tiles",
-    "numbers_at_run_time", "only_chooses", "open_lengths", "open_sums", "operand_text", "paper_tiles", "parse_backbone",
+    "numbers_at_run_time", "only_chooses", "open_lengths", "open_sums", "operand_text", "paired_extremes", "paper_tiles",
+    "parse_backbone",
     "places_of", "points_of", "random_array", "random_inputs", "read_once", "reads_running", "reduced", "repeated",
     "repetition", "run_time_sizes", "run_time_values", "running", "serial_axes", "source_of", "stage_at", "stores_all",
     "symmetry_of", "tiled_sums", "tilings", "turns_of", "unlike", "uses_of", "verify", "waits_for_sum", "widened", "widens",

@@ -5,14 +5,37 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from warploom.core import DType
 from warploom.ctext import Text, added, binary, c_literal, call, conditional, decimal, element, every, total
 from warploom.ir.swizzle import Rot, Xor
-from warploom.schedule.backbone import Role
+from warploom.schedule.backbone import Operator, Role
 from warploom.schedule.cpu.affine import Indices
 from warploom.schedule.cpu.close import Close, is_close
 from warploom.schedule.cpu.helpers import Helpers
 from warploom.schedule.cpu.scope import Scope
 from warploom.schedule.nest import Buffer, Cache, Guard, Memory, Space, Swizzle
+
+
+@dataclass(frozen=True, slots=True)
+class Picked:
+    """A vector of every few elements, of one array or of the maxima or minima of several."""
+
+    dtype: DType
+    close: Close
+    starts: tuple[Text, ...]
+    part: tuple[Text, ...]
+    """The first lane, the one behind the last, and what the others hold; empty: all lanes are loaded."""
+    is_tested: bool
+    """All lanes are loaded only where a test holds."""
+    operator: Operator = Operator.LOAD
+
+    def joined(self, other: Picked, operator: Operator) -> Picked | None:
+        """The maximum or minimum of two vectors of the same places of their groups; None where it is taken element by element."""
+        is_same = (self.dtype, self.close, self.part) == (other.dtype, other.close, other.part) and self.close.place is not None
+        made = {self.operator, other.operator} - {Operator.LOAD}
+        if not is_same or not made <= {operator}:
+            return None
+        return replace(self, starts=(*self.starts, *other.starts), operator=operator)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,21 +61,16 @@ class Accesses:
         stride = scope.indices.place(memory.offset).stride(scope.lane_loop.number)
         parts = scope.lane_parts(memory.guards)
         is_apart = buffer.spread > 1 and not (stride == 1 and parts is not None and parts.is_whole)
-        close = self.close(memory, stride) if is_close(dtype, lanes, stride) and not is_apart else None
-        is_put_together = close is None and stride != 1 and parts is not None and not parts.is_whole
+        picked = self.picked(memory)
+        is_put_together = picked is None and stride != 1 and parts is not None and not parts.is_whole
         if memory.swizzle is not None or parts is None or is_put_together or is_apart:
             each = [self.load_lane(memory, n) for n in range(lanes)]
             return vector_of(self.helpers.vector(dtype, lanes), each)
         place = self.address(memory, scope.indices)
         if buffer.spread > 1:
             text = call(self.helpers.spread(dtype, lanes), pointer_text(name, place), decimal(buffer.spread))
-        elif close is not None:
-            group = replace(memory, offset=memory.offset.shifted(-(close.place or 0)))
-            start = pointer_text(name, self.address(group, scope.indices))
-            if parts.is_whole:
-                text = call(self.helpers.load_close(dtype, close), start)
-            else:
-                text = call(self.helpers.load_close_part(dtype, close), start, parts.first, parts.end, fill)
+        elif picked is not None:
+            text = self.pick(picked)
         elif stride == 0:
             text = call(self.helpers.splat(dtype, lanes), element(Text(name), place))
         elif stride != 1:
@@ -62,6 +80,27 @@ class Accesses:
         else:
             text = call(self.helpers.load_part(dtype, lanes), pointer_text(name, place), parts.first, parts.end, fill)
         return _chosen(parts.tests, text, call(self.helpers.splat(dtype, lanes), fill)) if parts.tests else text
+
+    def picked(self, memory: Memory) -> Picked | None:
+        """A load of every few elements; None where it is another one."""
+        loop, buffer = self.scope.lane_loop, self.buffers[memory.buffer]
+        if loop is None or memory.swizzle is not None or buffer.spread > 1:
+            return None
+        stride, parts = self.scope.indices.place(memory.offset).stride(loop.number), self.scope.lane_parts(memory.guards)
+        if parts is None or not is_close(buffer.dtype, loop.size, stride):
+            return None
+        close = self.close(memory, stride)
+        group = replace(memory, offset=memory.offset.shifted(-(close.place or 0)))
+        start = pointer_text(self.names[memory.buffer], self.address(group, self.scope.indices))
+        part = () if parts.is_whole else (parts.first, parts.end, c_literal(buffer.dtype, memory.fill))
+        return Picked(buffer.dtype, close, (start,), part, bool(parts.tests))
+
+    def pick(self, picked: Picked) -> Text:
+        """The vector, but for tests of all of it."""
+        function = self.helpers.load_close(
+            picked.dtype, picked.close, is_part=bool(picked.part), operator=picked.operator, count=len(picked.starts)
+        )
+        return call(function, *picked.starts, *picked.part)
 
     def close(self, memory: Memory, stride: int) -> Close:
         """The vector of a load whose elements are so far apart: groups are known where all that moves it does so by whole ones,

@@ -35,21 +35,20 @@ class Close:
     def name(self) -> str:
         return f"every_{self.stride}" if self.place is None else f"every_{self.stride}_from_{self.place}"
 
-    def text(self, vector: str, mask: str, load: str) -> str:
-        """The body of a function of `from`. vector, mask: types of the vector and of its integers in C; load: a function."""
+    def text(self, vector: str, mask: str, load: Callable[[int], str]) -> str:
+        """The body of a function. vector, mask: types of the vector and of its integers in C; load: the vector of neighbours that
+        begins so many elements behind the start."""
         starts = [n * self.lanes for n in range(self.stride)]
         if self.place is None:
             starts[-1] -= self.stride - 1
-        return self._text(vector, mask, starts, lambda start: f"{load}({_from(start)})")
+        return self._text(vector, mask, starts, load)
 
-    def part_text(self, vector: str, mask: str, load_part: str) -> str:
-        """The same of `from`, `first`, `last` and `fill`: lanes first <= n < last, `fill` in the others."""
+    def part_text(self, vector: str, mask: str, load_part: Callable[[int, str], str]) -> str:
+        """The same of `first` and `last`: lanes first <= n < last. load_part: also of the limits of its lanes, in C."""
         behind = f"(last - 1) * {self.stride} + 1" if self.place is None else f"last * {self.stride}"
         starts = [n * self.lanes for n in range(self.stride)]
         limits = f"const Index low = first * {self.stride}, high = {behind};\n    "
-        return limits + self._text(
-            vector, mask, starts, lambda start: f"{load_part}({_from(start)}, low - {start}, high - {start}, fill)"
-        )
+        return limits + self._text(vector, mask, starts, lambda start: load_part(start, f"low - {start}, high - {start}"))
 
     def _text(self, vector: str, mask: str, starts: list[int], load: Callable[[int], str]) -> str:
         lines = [f"const {vector} x{n} = {load(start)};" for n, start in enumerate(starts)]
@@ -64,7 +63,3 @@ class Close:
             lines.append(f"const {vector} y{piece} = {MIXED}({mask}, {made}, x{piece}, {', '.join(map(str, lanes))});")
             made = f"y{piece}"
         return "\n    ".join((*lines, f"return {made};"))
-
-
-def _from(start: int) -> str:
-    return f"from + {start}" if start else "from"

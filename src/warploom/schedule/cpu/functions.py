@@ -1,4 +1,5 @@
-"""Vector forms of transcendental functions as C text; $V is the vector, $I its integers, other $NAMES are helpers.
+"""Vector forms of transcendental functions as C text; $V is the vector, $I its integers, other $NAMES are helpers. $LEAST and
+$MOST give the second one where one is NaN, so that NaN stays.
 
 Errors against the exact value, all f32 arguments: see tests/schedule/cpu/test_functions.py.
 """
@@ -8,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 _EXP = """/* 2^n * exp(r), r within log(2) / 2; overflows to infinity, underflows gradually, NaN stays. */
-    x = $UPTO($FROM(x, $SPLAT(-104.0f)), $SPLAT(89.0f));
+    x = $LEAST($SPLAT(89.0f), $MOST($SPLAT(-104.0f), x));
     const $V shifted = x * 1.44269504f + 12582912.0f;
     const $V whole = shifted - 12582912.0f;
     const $V r = (x - whole * 0.693359375f) - whole * -2.12194440e-4f;
@@ -34,7 +35,7 @@ _TANH = """/* Of |x|, with the sign of x, which -0 keeps: near zero a polynomial
 _ERF = """/* Below 1 x times a polynomial of x^2, elsewhere a polynomial of |x| with the sign of x; from 3.92 on it is 1. */
     $V size = $ABS(x);
     const $V square = x * x;
-    size = $UPTO(size, $SPLAT(3.92f));
+    size = $LEAST($SPLAT(3.92f), size);
     $V near = square * 7.8538513e-05f - 0.0008010191f;
     near = near * square + 0.0051883273f;
     near = near * square - 0.026853811f;
@@ -63,12 +64,11 @@ OF_VECTORS_F32 = {"exp": _EXP, "tanh": _TANH, "erf": _ERF}
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A step of these functions for which x86 has instructions."""
+    """A step of these functions for which x86 has instructions, with AVX-512."""
 
     parameters: str
     intrinsics: str
     """The value; $PREFIX and $SUFFIX are those of the vector's intrinsics."""
-    is_avx512: bool
     plain: str
     """Statements for other machines."""
 
@@ -76,9 +76,6 @@ class Part:
 _SCALE = """const $I n = ($I)shifted - 0x4b400000, half = n >> 1;
     return x * ($V)((half + 127) << 23) * ($V)((n - half + 127) << 23);"""
 PARTS_F32 = {
-    # The nearest number to x on that side of a limit. A NaN stays, since x86 gives the second of two that it cannot compare.
-    "UPTO": Part("$V x, $V high", "$PREFIX_min_$SUFFIX(high, x)", is_avx512=False, plain="return $SELECT(x > high, high, x);"),
-    "FROM": Part("$V x, $V low", "$PREFIX_max_$SUFFIX(low, x)", is_avx512=False, plain="return $SELECT(x < low, low, x);"),
     # x * 2^n, where `shifted` is 1.5 * 2^23 + n, n within -250 and 250.
-    "SCALE": Part("$V x, $V shifted", "$PREFIX_scalef_$SUFFIX(x, shifted - 12582912.0f)", is_avx512=True, plain=_SCALE),
+    "SCALE": Part("$V x, $V shifted", "$PREFIX_scalef_$SUFFIX(x, shifted - 12582912.0f)", plain=_SCALE),
 }

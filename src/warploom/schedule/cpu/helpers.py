@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import reduce
 
 from warploom.core import (
     BY_NAME,
@@ -32,6 +33,9 @@ _INTRINSICS = {("f32", 16): ("__AVX512F__", "_mm512", "ps"), ("f64", 8): ("__AVX
                ("f32", 8): ("__AVX__", "_mm256", "ps"), ("f64", 4): ("__AVX__", "_mm256", "pd"),
                ("f32", 4): ("__SSE2__", "_mm", "ps"), ("f64", 2): ("__SSE2__", "_mm", "pd")}  # fmt: skip
 """(type, lanes) -> (macro that must be defined, prefix, suffix) of x86 intrinsics."""
+_EXTREMES = {"MOST": Operator.MAX, "LEAST": Operator.MIN}
+_NANS_OF_FIRST = "0x22"
+"""Table of `vfixupimm`, four bits for each kind of number: quiet and signalling NaN, which come first, replace the other one."""
 
 
 def c_type(dtype: DType) -> str:
@@ -199,20 +203,26 @@ class Helpers:
         items = ", ".join("from[0]" if n == 0 else "from[stride]" if n == 1 else f"from[{n} * stride]" for n in range(lanes))
         return self._add(f"gather_{v}", v, f"const {c_type(dtype)} *from, Index stride", f"return ({v}){{{items}}};")
 
-    def load_close(self, dtype: DType, close: Close) -> str:
-        """A vector of every few elements."""
-        v, mask = self.vector(dtype, close.lanes), self.mask(dtype, close.lanes)
-        self._mixes = True
-        body = close.text(v, mask, self.load(dtype, close.lanes))
-        return self._add(f"load_{v}_{close.name}", v, f"const {c_type(dtype)} *from", body)
-
-    def load_close_part(self, dtype: DType, close: Close) -> str:
-        """The same in lanes first <= n < last; `fill` in the others."""
+    def load_close(self, dtype: DType, close: Close, *, is_part: bool, operator: Operator = Operator.LOAD, count: int = 1) -> str:
+        """A vector of every few elements; is_part: `fill` in lanes that are not first <= n < last. Of several starts their maxima
+        or minima, taken of the vectors of neighbours."""
         v, mask, scalar = self.vector(dtype, close.lanes), self.mask(dtype, close.lanes), c_type(dtype)
+        load = self.load_part(dtype, close.lanes) if is_part else self.load(dtype, close.lanes)
+        names = ["from"] if count == 1 else [f"from_{n}" for n in range(count)]
         self._mixes = True
-        body = close.part_text(v, mask, self.load_part(dtype, close.lanes))
-        parameters = f"const {scalar} *from, Index first, Index last, {scalar} fill"
-        return self._add(f"load_part_{v}_{close.name}", v, parameters, body)
+
+        def piece(start: int, more: str = "") -> str:
+            texts = [f"{load}({name}{f' + {start}' if start else ''}{more})" for name in names]
+            return reduce(lambda a, b: f"{self.extreme(operator, dtype, close.lanes)}({a}, {b})", texts)
+
+        parameters = ", ".join(f"const {scalar} *{name}" for name in names)
+        if is_part:
+            parameters += f", Index first, Index last, {scalar} fill"
+            body = close.part_text(v, mask, lambda start, limits: piece(start, f", {limits}, fill"))
+        else:
+            body = close.text(v, mask, piece)
+        name = f"{operator.value}{'_part' if is_part else ''}_{v}_{close.name}{f'_of_{count}' if count > 1 else ''}"
+        return self._add(name, v, parameters, body)
 
     def load_part(self, dtype: DType, lanes: int) -> str:
         """Lanes first <= n < last; `fill` in the others."""
@@ -251,34 +261,62 @@ class Helpers:
         call = masked.format(prefix=prefix, suffix=suffix, splat=self.splat(dtype, lanes))
         return f"#ifdef {macro}\n    {bits}\n    {call}\n#else\n    {plain}\n#endif"
 
-    def extreme(self, operator: Operator, dtype: DType, lanes: int) -> str:
-        """Maximum or minimum of two scalars (`lanes` 1) or vectors; NaN where either is NaN."""
-        sign = ">" if operator is Operator.MAX else "<"
-        choice = f"(a {sign} b) | (a != a)" if dtype.is_float else f"a {sign} b"
+    def extreme(self, operator: Operator, dtype: DType, lanes: int, *, is_total: bool = False) -> str:
+        """Maximum or minimum of two scalars (`lanes` 1) or vectors; NaN where either is NaN. is_total: the second one is a
+        running total, whose way through the function is the shorter."""
+        either = self.extreme_or_second(operator, dtype, lanes)
+        if not dtype.is_float:
+            return either
+        if lanes == 1:
+            # Two choices, the first of which is one instruction; of one by `|` compilers make a branch that may be mispredicted.
+            scalar = c_type(dtype)
+            body = f"const {scalar} most = {either}(a, b);\n    return a != a ? a : most;"
+            return self._add(f"{operator.value}_{dtype.name}", scalar, f"{scalar} a, {scalar} b", body)
+        v = self.vector(dtype, lanes)
+        body = f"return {self.select(dtype, lanes)}(a != a, a, {either}(a, b));"
+        if (intrinsics := _INTRINSICS.get((dtype.name, lanes))) is not None:
+            _, prefix, suffix = intrinsics
+            if is_total:
+                ordered = f"{prefix}_cmp_{suffix}_mask(a, a, _CMP_ORD_Q)"
+                masked = f"{prefix}_mask_{operator.value}_{suffix}(a, {ordered}, a, b)"
+            else:  # no mask, which only one port can make, and that port also picks elements
+                numbers = "epi32" if dtype.bits == 32 else "epi64" if prefix == "_mm512" else "epi64x"
+                masked = f"{prefix}_fixupimm_{suffix}({either}(a, b), a, {prefix}_set1_{numbers}({_NANS_OF_FIRST}), 0)"
+            body = f"#ifdef {_masking(dtype, lanes)}\n    return {masked};\n#else\n    {body}\n#endif"
+        return self._add(f"{operator.value}_{'total_' if is_total else ''}{v}", v, f"{v} a, {v} b", body)
+
+    def extreme_of_three(self, operator: Operator, dtype: DType, lanes: int) -> str:
+        """Maximum or minimum of three vectors of floats, the last one a running total; NaN where one is NaN."""
+        v, mask, either = self.vector(dtype, lanes), self.mask(dtype, lanes), self.extreme_or_second(operator, dtype, lanes)
+        most = f"{either}({either}(a, b), total)"
+        body = f"return ({v})(({mask}){most} | (a != a) | (b != b));"  # a NaN has all bits set
+        if (intrinsics := _INTRINSICS.get((dtype.name, lanes))) is not None:
+            macro, prefix, suffix = intrinsics
+            ordered = f"{prefix}_cmp_{suffix}_mask(a, b, _CMP_ORD_Q)"
+            masked = f"{prefix}_mask_{operator.value}_{suffix}({self.splat(dtype, lanes)}(NAN), {ordered}, {either}(a, b), total)"
+            branches = [f"#if defined({_masking(dtype, lanes)})\n    return {masked};"]
+            if prefix != "_mm512":
+                of = f"cmp_{suffix}(a, b, _CMP_UNORD_Q)" if prefix == "_mm256" else f"cmpunord_{suffix}(a, b)"
+                branches.append(f"#elif defined({macro})\n    return {prefix}_or_{suffix}({most}, {prefix}_{of});")
+            body = "\n".join([*branches, f"#else\n    {body}\n#endif"])
+        return self._add(f"{operator.value}_of_three_{v}", v, f"{v} a, {v} b, {v} total", body)
+
+    def extreme_or_second(self, operator: Operator, dtype: DType, lanes: int) -> str:
+        """Maximum or minimum of two; the second one where they cannot be compared: what x86 does in one instruction, and right
+        unless the first one is NaN."""
+        choice, second = f"a {'>' if operator is Operator.MAX else '<'} b", "_or_second" if dtype.is_float else ""
         if lanes == 1:
             scalar = c_type(dtype)
-            # Two choices, the first of which is one instruction; of one by `|` compilers make a branch that may be mispredicted.
-            body = (
-                f"const {scalar} most = a {sign} b ? a : b;\n    return a != a ? a : most;"
-                if dtype.is_float
-                else f"return {choice} ? a : b;"
+            return self._add(
+                f"{operator.value}{second}_{dtype.name}", scalar, f"{scalar} a, {scalar} b", f"return {choice} ? a : b;"
             )
-            return self._add(f"{operator.value}_{dtype.name}", scalar, f"{scalar} a, {scalar} b", body)
         v = self.vector(dtype, lanes)
         body = f"return {self.select(dtype, lanes)}({choice}, a, b);"
         if (intrinsics := _INTRINSICS.get((dtype.name, lanes))) is not None:
-            # x86 gives the second of two that cannot be compared: right unless the first one is NaN.
             self._has_intrinsics = True
             macro, prefix, suffix = intrinsics
-            masked = _masking(dtype, lanes)
-            ordered = f"{prefix}_cmp_{suffix}_mask(a, a, _CMP_ORD_Q)"
-            extreme = f"{prefix}_{operator.value}_{suffix}(a, b)"
-            body = (
-                f"#if defined({masked})\n    return {prefix}_mask_{operator.value}_{suffix}(a, {ordered}, a, b);\n"
-                f"#elif defined({macro})\n    return {self.select(dtype, lanes)}(a != a, a, {extreme});\n"
-                f"#else\n    {body}\n#endif"
-            )
-        return self._add(f"{operator.value}_{v}", v, f"{v} a, {v} b", body)
+            body = f"#ifdef {macro}\n    return {prefix}_{operator.value}_{suffix}(a, b);\n#else\n    {body}\n#endif"
+        return self._add(f"{operator.value}{second}_{v}", v, f"{v} a, {v} b", body)
 
     def select(self, dtype: DType, lanes: int) -> str:
         v, mask = self.vector(dtype, lanes), self.mask(dtype, lanes)
@@ -339,6 +377,8 @@ class Helpers:
                 names[name] = self.select(f32, lanes)
             elif name == "SPLAT":
                 names[name] = self.splat(f32, lanes)
+            elif name in _EXTREMES:
+                names[name] = self.extreme_or_second(_EXTREMES[name], f32, lanes)
             elif name != "V":
                 names[name] = self.unary(Operator[name], f32, lanes)
         for name, value in names.items():
@@ -350,9 +390,9 @@ class Helpers:
         body = self._filled(part.plain, lanes)
         if (intrinsics := _INTRINSICS.get(("f32", lanes))) is not None:
             self._has_intrinsics = True
-            macro, prefix, suffix = intrinsics
+            _, prefix, suffix = intrinsics
             value = part.intrinsics.replace("$PREFIX", prefix).replace("$SUFFIX", suffix)
-            body = f"#ifdef {_masking(f32, lanes) if part.is_avx512 else macro}\n    return {value};\n#else\n    {body}\n#endif"
+            body = f"#ifdef {_masking(f32, lanes)}\n    return {value};\n#else\n    {body}\n#endif"
         return self._add(f"{name.lower()}_{v}", v, part.parameters.replace("$V", v), body)
 
     def total(self, operator: Operator, dtype: DType, lanes: int) -> str:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from warploom.core import Diagnostic, DType, UnsupportedError, bf16, f32, i32, other_word
 from warploom.core.linear import Linear
 from warploom.ctext import Text, binary, c_literal, call, cast_to, conditional, is_divisor, unary
 from warploom.schedule.backbone import COMPARING, ROWS, Constant, Operator, Parameter
-from warploom.schedule.cpu.accesses import Accesses, condition, vector_of
+from warploom.schedule.cpu.accesses import Accesses, Picked, condition, vector_of
 from warploom.schedule.cpu.affine import Indices, affine_text
 from warploom.schedule.cpu.columns import Columns, columns_of, copied_columns
 from warploom.schedule.cpu.helpers import Helpers, c_type
@@ -40,6 +42,25 @@ _UNTYPED = frozenset((Operator.MOVE, Operator.CAST))
 _INFIX = {o: ROWS[o].c for o in (Operator.ADD, Operator.SUB, Operator.MUL, Operator.DIV)}
 
 
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A statement that only loads."""
+
+    value: Text | Picked
+    buffers: frozenset[int]
+    is_joined: bool = False
+    """Its only reader takes it together with another one, not the register."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """A register that a maximum or minimum takes next, and the statement where nothing else follows."""
+
+    operator: Operator
+    register: str
+    text: str
+
+
 class Statements:
     def __init__(
         self, nest: Nest, accesses: Accesses, registers: Registers, parameters: Mapping[str, str], more: Mapping[int, Surplus]
@@ -57,8 +78,10 @@ class Statements:
         """Variable -> value."""
         self.used: dict[int, set[str]] = {}
         """Value -> variables."""
-        self.waiting: dict[str, tuple[str, int]] = {}
-        """Loads not yet written out: variable -> text, buffer."""
+        self.waiting: dict[str, Waiting] = {}
+        """Loads not yet written out, by their variables."""
+        self.offered: dict[str, Offered] = {}
+        """Totals whose maximum or minimum with a register is not yet written out, in case another one follows."""
 
     @property
     def helpers(self) -> Helpers:
@@ -143,14 +166,13 @@ class Statements:
     def statement(self, node: Load | Store | Compute | Combine) -> None:
         match node:
             case Load(target=target, memory=memory):
-                variable = self.variable(target)
-                text = self.accesses.load(memory)
-                self.settle(variable)
+                variable, picked = self.variable(target), self.accesses.picked(memory)
+                value = self.accesses.load(memory) if picked is None or picked.is_tested else picked
+                self.free(variable)
                 if variable.is_whole or (variable.lane is None and not variable.parts):
-                    self.note(variable)
-                    self.waiting[variable.name] = (f"{variable.name} = {text.text};", memory.buffer)
+                    self.waiting[variable.name] = Waiting(value, frozenset((memory.buffer,)))
                 else:
-                    self.assign(variable, text, self.nest.buffers[memory.buffer].dtype)
+                    self.assign(variable, self.loaded(value), self.nest.buffers[memory.buffer].dtype)
             case Store(memory=memory, argument=argument, guards=guards):
                 text = self.argument(argument, self.nest.buffers[memory.buffer].dtype)
                 self.flush(memory.buffer)
@@ -162,6 +184,8 @@ class Statements:
 
     def compute(self, node: Compute) -> None:
         dtype = self.nest.values[node.target.value].dtype
+        if self.waits(node):
+            return
         guards = [g for g in node.guards if not self.scope.is_certain(g)]
         tests, parts = self.scope.tests(guards), None
         if guards and self.scope.lane_loop is not None:
@@ -174,16 +198,50 @@ class Statements:
             text = self.gather(node, node.buffer)
         elif (words := words_of_sum(self.nest, node)) is not None:
             text = self.dot(node, words)
+        elif node.operator not in _UNTYPED and bf16 in (dtype, *(self.type_of(a, dtype) for a in node.arguments)):
+            message = f"expected arithmetic in a type that C has, got {node.operator.value} of bf16"
+            raise UnsupportedError(Diagnostic("CPU_OPERATOR", message, fix="Convert with f32(...)."))
+        elif node.operator in (Operator.MAX, Operator.MIN) and dtype.is_float:
+            extreme = self.extreme(node, dtype, is_alone=bool(guards))
+            if extreme is None:
+                return
+            text = extreme
         else:
             text = self.expression(node.operator, node.arguments, dtype)
         variable = self.variable(node.target)
-        self.settle(variable)
+        self.free(variable)
         if parts is not None and not parts.is_whole:
             text = call(self.helpers.pick_part(dtype, self.scope.lanes), parts.first, parts.end, text, variable.text)
         self.assign(variable, text, dtype, tests)
         surplus = self.surpluses.get(node.target.value) if node.operator is Operator.MOVE else None
         if surplus is not None and surplus.is_first(node.target, self.scope.indices):
             self.assign(self.variable(surplus.ref(node.target)), self.argument(Constant(0), dtype), dtype)
+
+    def waits(self, node: Compute) -> bool:
+        """Whether the statement is the maximum or minimum of two loads that wait and whose elements are picked of neighbours,
+        all of which are loaded anyway: then it waits, too, with the picking still to do."""
+        if node.operator not in (Operator.MAX, Operator.MIN) or node.guards or self.scope.lane_loop is None:
+            return False
+        names = [self.variable(a).name for a in node.arguments if isinstance(a, Ref) and self.readers[a.value] == 1]
+        found = [self.waiting[name] for name in names if name in self.waiting]
+        values = [waiting.value for waiting in found if isinstance(waiting.value, Picked)]
+        picked = values[0].joined(values[1], node.operator) if len(values) == 2 else None
+        buffers = frozenset(buffer for waiting in found for buffer in waiting.buffers)
+        target = self.variable(node.target)
+        if picked is None or not target.is_whole or target.name in names:
+            return False
+        if any(len(self.places(b, picked.close.stride)) == 1 for b in buffers):
+            return False
+        self.free(target)
+        for name in names:
+            self.waiting[name] = replace(self.waiting[name], is_joined=True)
+        self.waiting[target.name] = Waiting(picked, buffers)
+        return True
+
+    def places(self, buffer: int, stride: int) -> set[int]:
+        """Places in groups of so many elements that loads of the array begin with."""
+        memories = (s.memory for s, _ in statements(self.nest.body) if isinstance(s, Load))
+        return {memory.offset.constant % stride for memory in memories if memory.buffer == buffer}
 
     def variable(self, ref: Ref) -> Variable:
         loop = None if self.scope.lane_loop is None else self.scope.lane_loop.number
@@ -200,14 +258,41 @@ class Statements:
         """Writes out what the variable waits for."""
         for part in variable.parts or (variable,):
             if (waiting := self.waiting.pop(part.name, None)) is not None:
-                self.scope.line(waiting[0])
+                self.write(part.name, waiting)
+            if (offered := self.offered.pop(part.name, None)) is not None:
+                self.scope.line(offered.text)
+
+    def write(self, name: str, waiting: Waiting) -> None:
+        self.used.setdefault(self.owners[name], set()).add(name)
+        self.scope.line(f"{name} = {self.loaded(waiting.value).text};")
+
+    def loaded(self, value: Text | Picked) -> Text:
+        return self.accesses.pick(value) if isinstance(value, Picked) else value
+
+    def free(self, variable: Variable) -> None:
+        """Writes out what waits to read the variable, and what it waits for, in case only a part of it changes: it is about
+        to."""
+        names = {part.name for part in variable.parts or (variable,)}
+        for name in names & self.waiting.keys():
+            if self.waiting[name].is_joined:
+                del self.waiting[name]
+        self.settle(variable)
+        for total, offered in list(self.offered.items()):
+            if offered.register in names:
+                self.scope.line(offered.text)
+                del self.offered[total]
 
     def flush(self, buffer: int | None = None) -> None:
-        """Writes out the loads of a buffer, or all."""
-        for name, (text, source) in list(self.waiting.items()):
-            if buffer is None or source == buffer:
-                self.scope.line(text)
+        """Writes out the loads of a buffer, or all that waits."""
+        if buffer is None:
+            for offered in self.offered.values():
+                self.scope.line(offered.text)
+            self.offered.clear()
+        for name, waiting in list(self.waiting.items()):
+            if buffer is None or buffer in waiting.buffers:
                 del self.waiting[name]
+                if buffer is not None or not waiting.is_joined:
+                    self.write(name, waiting)
 
     def assign(self, variable: Variable, text: Text, dtype: DType, tests: Sequence[Text] = ()) -> None:
         self.note(variable)
@@ -271,9 +356,6 @@ class Statements:
         return variable.is_whole or bool(variable.parts)
 
     def expression(self, operator: Operator, arguments: Sequence[Argument], dtype: DType) -> Text:
-        if operator not in _UNTYPED and any(t == bf16 for t in (dtype, *(self.type_of(a, dtype) for a in arguments))):
-            message = f"expected arithmetic in a type that C has, got {operator.value} of bf16"
-            raise UnsupportedError(Diagnostic("CPU_OPERATOR", message, fix="Convert with f32(...)."))
         has_vector = any(self.is_vector(a) for a in arguments)
         lanes, helpers = self.scope.lanes, self.helpers
         if lanes > 1 and operator is Operator.DIV:
@@ -309,6 +391,31 @@ class Statements:
                 return call(helpers.unary(operator, dtype, lanes), texts[0])
             case _:
                 raise UnsupportedError(Diagnostic("CPU_OPERATOR", f"expected an arithmetic operator, got {operator.value}"))
+
+    def extreme(self, node: Compute, dtype: DType, *, is_alone: bool) -> Text | None:
+        """Maximum or minimum of two floats. None: one of them is a total, and what it takes is offered to the statement that
+        follows, since two registers are tested for NaN at once. is_alone: written out in any case."""
+        operator, lanes, helpers = node.operator, self.scope.lanes, self.helpers
+        first, second = sorted(node.arguments, key=lambda a: a == node.target)
+        for number, other in ((first, second), (second, first)):
+            if isinstance(number, Constant) and not math.isnan(number.value):
+                texts = [self.argument(a, dtype) for a in (number, other)]
+                return call(helpers.extreme_or_second(operator, dtype, lanes), *texts)
+        text, is_total = self.argument(first, dtype), second == node.target and lanes > 1
+        total = self.variable(node.target)
+        offered = self.offered.get(total.name) if is_total and not is_alone else None
+        if offered is not None and offered.operator is operator:
+            del self.offered[total.name]
+            return call(helpers.extreme_of_three(operator, dtype, lanes), Text(offered.register), text, total.text)
+        extreme = call(helpers.extreme(operator, dtype, lanes, is_total=is_total), text, self.argument(second, dtype))
+        if is_alone or not is_total or not isinstance(first, Ref):
+            return extreme
+        register = self.variable(first)
+        if not (total.is_whole and register.is_whole) or total.name == register.name:
+            return extreme
+        self.note(total)
+        self.offered[total.name] = Offered(operator, register.name, f"{total.name} = {extreme.text};")
+        return None
 
     def dot(self, node: Compute, words: tuple[DType, DType]) -> Text:
         """Totals and the products of the elements of two words, of bytes of one type with their surplus."""
@@ -384,7 +491,7 @@ class Statements:
             texts = pairs + texts[len(pairs) * 2 :]
         text = call(self.helpers.total(node.operator, value.dtype, lanes), texts[0]) if is_across else texts[0]
         target = self.variable(node.target)
-        self.settle(target)
+        self.free(target)
         self.assign(target, text, value.dtype)
 
     def whole(self, ref: Ref, lanes: int) -> Text:

@@ -23,6 +23,7 @@ from warploom.schedule.backbone import (
     made_again,
     matrix_tiles,
     open_sums,
+    paired_extremes,
     read_once,
     widened,
 )
@@ -146,7 +147,7 @@ def program_of(function: Function, options: KernelOptions, decisions: Mapping[st
         _check_in_c(program)
         given = options.fixed if decisions is None else decisions
         program = _in_shared_passes(program, options.threads, {n: v for n, v in given.items() if n != WORDED})
-        program = replace(program, stages=tuple(added_products(made_again(stage)) for stage in program.stages))
+        program = replace(program, stages=tuple(paired_extremes(added_products(made_again(s))) for s in program.stages))
         program = worded(program, options.target, options.fixed)
     if options.target.kind == "cuda":
         _check_served(program)

@@ -84,6 +84,20 @@ def test_a_value_may_have_other_ranges_in_another_stage():
     close(got["s"], 2 * x - 1)
 
 
+def test_an_index_that_has_another_range_in_each_stage():
+    @tensor
+    def f(X: f32["m", "n"], Z: f32["m", "n - 1"], b: f32["m"], y: out[f32["m"]], z: out[f32["m"]]):
+        a[i] = 2 * b[i]
+        y[i] = a[i] + sum(X[i, j], over=j)
+        z[i] = a[i] + sum(Z[i, j], over=j)
+
+    X, Z, b = random(5, 6), random(5, 5), random(5)
+    assert names(f) == [["y"], ["z"]]
+    got = run(f, SIZES, {"X": X, "Z": Z, "b": b})
+    close(got["y"], 2 * b + X.sum(1))
+    close(got["z"], 2 * b + Z.sum(1))
+
+
 def test_a_name_that_means_another_value_later():
     @tensor
     def f(x: f32["m"], y: out[f32["m"]], z: out[f32["m"]]):

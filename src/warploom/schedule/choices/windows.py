@@ -94,8 +94,8 @@ def _is_windowed(backbone: Backbone, accesses: Sequence[Access], parts: Collecti
 
 
 def _meet(backbone: Backbone, one: Access, other: Access) -> bool:
-    """Whether some result reads by one access what another reads by the other: not, say, at all even and at all odd places, nor in
-    the first and in the second half."""
+    """Whether some result reads by one access what another reads by the other: not, say, at all even and at all odd places, nor
+    in the first and in the second half."""
 
     def is_met(index: AxisSum, apart: int) -> bool:
         reach = sum(abs(step) * (backbone.axes[axis].size - 1) for axis, step in index.terms)

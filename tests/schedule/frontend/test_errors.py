@@ -186,6 +186,20 @@ def value_of_an_earlier_value(A: f32["m"], y: out[f32["m"]], z: out[f32["m"]]):
     z[i] = a[i] + b[i]
 
 
+def value_of_its_own_name(A: f32["m"], y: out[f32["m"]], z: out[f32["m"]]):
+    a[i] = 2 * A[i]
+    b[i] = a[i] + 1
+    y[i] = b[i]
+    a[i] = 3 * b[i]
+    z[i] = a[i]
+
+
+def sum_of_another_range(A: f32["m", "n"], B: f32["m", "n - 1"], y: out[f32["m"]], z: out[f32["m"]]):
+    a[i] = sum(A[i, j], over=j)
+    y[i] = a[i]
+    z[i] = a[i] + sum(B[i, j], over=j)
+
+
 def transposed_value(A: f32["m", "m"], y: out[f32["m", "m"]]):
     a[i, j] = 2 * A[i, j]
     y[i, j] = a[j, i]
@@ -422,6 +436,14 @@ EXPECTED = [
         "'b' is made of an earlier 'a', which is another value now",
         "Give one of the two values of 'a' another name.",
         "b[i]",
+    ),
+    (value_of_its_own_name, "WRITTEN_TWICE", "'a' is made of the earlier 'a'", "Choose another name.", "a[i] = 3 * b[i]"),
+    (
+        sum_of_another_range,
+        "SIZE_MISMATCH",
+        "expected 'j' to run over n, as where 'a' was used before, got n - 1",
+        "Use another index than j in this statement.",
+        "z[i] = a[i] + sum(B[i, j], over=j)",
     ),
     (transposed_value, "POINT_TO_POINT", r"expected a\[i, j\], as it was defined, got a\[j, i\]", "Values inside .*", "a[j, i]"),
     (unused_index, "INDEX_UNUSED", "expected every index of 'a' on the right, got none of j", "Leave j out: .*", "a[i, j]"),

@@ -84,6 +84,48 @@ def test_a_value_may_have_other_ranges_in_another_stage():
     close(got["s"], 2 * x - 1)
 
 
+def test_an_index_that_has_another_range_in_each_stage():
+    @tensor
+    def f(X: f32["m", "n"], Z: f32["m", "n - 1"], b: f32["m"], y: out[f32["m"]], z: out[f32["m"]]):
+        a[i] = 2 * b[i]
+        y[i] = a[i] + sum(X[i, j], over=j)
+        z[i] = a[i] + sum(Z[i, j], over=j)
+
+    X, Z, b = random(5, 6), random(5, 5), random(5)
+    assert names(f) == [["y"], ["z"]]
+    got = run(f, SIZES, {"X": X, "Z": Z, "b": b})
+    close(got["y"], 2 * b + X.sum(1))
+    close(got["z"], 2 * b + Z.sum(1))
+
+
+def test_an_index_that_two_stores_take_along_other_axes():
+    @tensor
+    def f(x: f32["m"], b: f32["n"], y: out[f32["m"]], z: out[f32["n"]]):
+        total = sum(x[k], over=k)
+        y[i] = x[i] / total
+        z[i] = b[i] / total
+
+    x, b = random(5), random(6)
+    assert names(f) == [["y"], ["z"]]
+    got = run(f, SIZES, {"x": x, "b": b})
+    close(got["y"], x / x.sum())
+    close(got["z"], b / x.sum())
+
+
+def test_a_name_that_is_a_size_in_one_stage_and_an_index_in_the_other():
+    @tensor
+    def f(X: f32["m", "n"], b: f32["m"], y: out[f32["m"]], Z: out[f32["m", "n"]]):
+        a[i] = 2 * b[i]
+        y[i] = a[i] / n
+        Z[i, n] = a[i] * X[i, n]
+
+    X, b = random(5, 6), random(5)
+    assert names(f) == [["y"], ["Z"]]
+    got = run(f, SIZES, {"X": X, "b": b})
+    close(got["y"], b / 3)
+    close(got["Z"], 2 * b[:, None] * X)
+
+
 def test_a_name_that_means_another_value_later():
     @tensor
     def f(x: f32["m"], y: out[f32["m"]], z: out[f32["m"]]):

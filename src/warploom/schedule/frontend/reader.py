@@ -239,12 +239,17 @@ def _define(state: State, made: Definition) -> None:
     earlier = state.definitions.get(made.name)
     if earlier is not None:
         _check_used(state, earlier)
+        if earlier in _needed(state, (made,)):
+            message = f"{made.name!r} is made of the earlier {made.name!r}"
+            notes = ("defined here", earlier.span)
+            raise Problem(Diagnostic("WRITTEN_TWICE", message, made.span, "Choose another name.", (notes,)))
         made_of_it = [v.name for v in state.definitions.values() if earlier in _needed(state, (v,))]
         state.outdated |= dict.fromkeys(made_of_it, made.name)
         for name in (made.name, *made_of_it):
             del state.definitions[name]
     state.outdated.pop(made.name, None)
     state.used.discard(made.name)
+    state.summed.pop(made.name, None)
     state.definitions[made.name] = made
     state.open.add(made.name)
 
@@ -394,13 +399,31 @@ def _end_stage(state: State, stores: tuple[Store, ...], node: ast.stmt) -> None:
     for name, place in used.items():
         if name in (r[0] for r in ranges):
             raise state.ambiguous(name, place)
+    _check_meaning(state, definitions, ranges, node)
     state.stages.append(Stage(definitions, stores, ranges))
     while len(state.stages) > 1 and (joined := _joined(state, *state.stages[-2:])) is not None:
         state.stages[-2:] = [joined]
 
 
+def _check_meaning(
+    state: State, definitions: Iterable[Definition], ranges: Iterable[tuple[str, Polynomial, Span]], node: ast.stmt
+) -> None:
+    """A value that an earlier stage made is summed over the same ranges here."""
+    sizes = {name: size for name, size, _ in ranges}
+    for definition in definitions:
+        totals = (part for part in parts_of(definition.value) if isinstance(part, Reduction))
+        for index in (name for total in totals for name in total.over):
+            first = state.summed.setdefault(definition.name, {}).setdefault(index, sizes[index])
+            if first != sizes[index]:
+                message = f"expected {index!r} to run over {first}, as where {definition.name!r} was used before"
+                message += f", got {sizes[index]}"
+                notes = ("defined here", definition.span)
+                raise state.problem("SIZE_MISMATCH", message, node, f"Use another index than {index} in this statement.", notes)
+
+
 def _joined(state: State, first: Stage, second: Stage) -> Stage | None:
-    """One stage that stores the results of two which share a value; None if they share none or one reads results of the first."""
+    """One stage that stores the results of two which share a value; None if they share none, one reads results of the first, or
+    an index has another range in one of them."""
     shared = {d.name for d in first.definitions} & {d.name for d in second.definitions}
     stored = {s.array.name for s in first.stores}
     owners = (*first.definitions, *first.stores, *second.definitions, *second.stores)
@@ -415,6 +438,9 @@ def _joined(state: State, first: Stage, second: Stage) -> Stage | None:
     try:
         ranges = _ranges(tuple(definitions.values()), stores, state.declared, state.sizes)
     except Problem:
+        return None
+    sizes = {name: size for name, size, _ in ranges}
+    if any(sizes[name] != size for name, size, _ in (*first.ranges, *second.ranges)):
         return None
     numbers = {name for part in parts if isinstance(part, SizeValue) for name in names_of(part.size)}
     if numbers & {name for name, _, _ in ranges}:

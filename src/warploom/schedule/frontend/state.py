@@ -50,6 +50,8 @@ class State:
     """Values that something reads."""
     outdated: dict[str, str] = field(default_factory=dict[str, str])
     """Values made of one whose name means another value now -> that name."""
+    summed: dict[str, dict[str, Polynomial]] = field(default_factory=dict[str, dict[str, Polynomial]])
+    """By value that a stage made: the ranges of the indices over which it is reduced."""
     places: dict[Places, None] = field(default_factory=dict[Places, None])
     """Arrays whose elements must be places of others."""
     stored: dict[str, Span] = field(default_factory=dict[str, Span])

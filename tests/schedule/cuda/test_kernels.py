@@ -117,8 +117,8 @@ def test_compilers_are_told_not_to_store_registers_where_there_are_many() -> Non
     """For room for one more block."""
     few, many = nests.matmul(), nests.matmul(tile=(64, 64, 8), registers=(8, 8))
     assert "__launch_bounds__(64)\n" in cuda_kernel(few.nest).text
-    assert "__launch_bounds__(64, 1)" in cuda_kernel(many.nest).text
-    assert "__launch_bounds__(64, 2)" in cuda_kernel(many.nest, Options(blocks_together=2)).text
+    assert "__launch_bounds__(128, 1)" in cuda_kernel(many.nest).text
+    assert "__launch_bounds__(128, 2)" in cuda_kernel(many.nest, Options(blocks_together=2)).text
 
 
 def test_registers_can_be_limited() -> None:

@@ -15,7 +15,7 @@ from warploom.core import f32
 from warploom.gpu import toolchain_available
 from warploom.schedule.backbone import Backbone, Repetition, RunTimeSize, run_time_sizes
 from warploom.schedule.cuda import CudaKernel, Options
-from warploom.schedule.frontend import TensorFunction, out, tensor
+from warploom.schedule.frontend import TensorFunction, out, pad, tensor
 from warploom.schedule.nest import Buffer, Trips
 from warploom.synth.compiled import Box, CompiledProof, NotAlikeError, Stores
 from warploom.tools.explore import summed
@@ -49,6 +49,11 @@ def doubled(x: f32["n"], z: out[f32["n"]]):
 @tensor
 def shifted(x: f32["n"], z: out[f32["n"]]):
     z[i] = x[i] + sum(x[j], over=j)
+
+
+@tensor
+def apart(x: f32["n"], z: out[f32["n"]]):
+    z[i] = pad(x, 0)[i - 1] + sum(x[j], over=j)
 
 
 Made = tuple[Backbone, CudaKernel]
@@ -245,7 +250,8 @@ def test_kernels_that_are_refused() -> None:
     assert "does not depend on n" in reason(stage, replace(kernel, open_grid=(trips, None, None)))
     assert "one loop over n, got 2" in reason(stage, replace(kernel, open_loops=(trips, replace(trips, per=2))))
     assert "something is summed over" in reason(*by_hand(doubled, PLAIN, 1))
-    assert "something is summed over" in reason(*by_hand(shifted, PLAIN, 1))
+    assert "something is summed over" in reason(*by_hand(apart, PLAIN, 1))
+    assert "no output with as many rows" in reason(*by_hand(shifted, PLAIN, 1))
     region = replace(stage.regions[-1], run_time=stage.regions[0].run_time)
     assert "no output with as many rows" in reason(replace(stage, regions=(*stage.regions[:-1], region)), kernel)
 

@@ -31,7 +31,7 @@ from warploom.schedule.cpu import (
     zig_compiler,
 )
 from warploom.schedule.frontend import load_tensors
-from warploom.schedule.nest import Nest, verify
+from warploom.schedule.nest import Kind, Nest, loops, verify
 from warploom.schedule.search import difference
 from warploom.schedule.targets import TARGETS
 
@@ -254,3 +254,16 @@ def test_the_instructions_of_other_machines_are_compiled(lanes: str, flags: tupl
         pytest.skip("the compiler does not know the instructions")
     assert done.returncode == 0, done.stderr
     assert re.search(said, (tmp_path / "words.s").read_text())
+
+
+def test_maxima_of_every_second_element_are_refused(tmp_path: Path) -> None:
+    """Words of bf16 are not in the order of their numbers."""
+    text = 'X: bf16["2 * n"], Y: out[bf16["n"]]):\n    Y[i] = max(X[2 * i], X[2 * i + 1])\n'
+    stage = stage_of(text, tmp_path, {"n": 4096})
+    space, source = kernel_space(stage, replace(TARGETS["cpu"], vector_lanes=(4, 8))), random.Random(2)
+    candidates = (descend(space, source, space.root()) for _ in range(TRIED))
+    nests = [plain_nest(stage), *(space.lower(c) for c in candidates if c is not None)]
+    assert any(loop.kind is Kind.VECTOR for nest in nests for loop in loops(nest.body))
+    for nest in nests:
+        with pytest.raises(UnsupportedError, match=r"CPU_OPERATOR.*got max of bf16"):
+            c_source(nest)

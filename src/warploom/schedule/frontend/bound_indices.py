@@ -9,7 +9,7 @@ same elements of an array. Non-goals: sums that share no array, indices that are
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeVar
 
@@ -18,17 +18,15 @@ from warploom.schedule.frontend.tree import (
     Definition,
     Expression,
     Gather,
-    IndexSum,
-    IndexValue,
     Local,
     Read,
     Reduction,
     Stage,
     Store,
+    at_places,
     index_sums,
     indices_of,
     mapped,
-    parts_of,
 )
 
 _Owner = TypeVar("_Owner", Definition, Store)
@@ -38,8 +36,8 @@ def with_fewer_indices(stage: Stage) -> Stage:
     """The stage, where an index that is only summed over is named as an earlier one of the same range that reads the same."""
     stored = {name for store in stage.stores for name in store.indices}
     names = [name for name, _, _ in stage.ranges]
-    fixed = stored | {name for part in _parts(stage) if isinstance(part, Gather) for name in indices_of(part)}
-    fixed |= {digit.index for owner in _owners(stage) for place in index_sums(owner.value) for digit in place.digits}
+    fixed = stored | {name for part in stage.parts if isinstance(part, Gather) for name in indices_of(part)}
+    fixed |= {digit.index for owner in stage.owners for place in index_sums(owner.value) for digit in place.digits}
     for number, name in enumerate(names):
         for other in names[:number] if name not in fixed else ():
             if _reads_alike(stage, name, other) and not _meet(stage, name, other):
@@ -47,18 +45,10 @@ def with_fewer_indices(stage: Stage) -> Stage:
     return stage
 
 
-def _owners(stage: Stage) -> tuple[Definition | Store, ...]:
-    return *stage.definitions, *stage.stores
-
-
-def _parts(stage: Stage) -> Iterator[Expression]:
-    return (part for owner in _owners(stage) for part in parts_of(owner.value))
-
-
 def _reads_alike(stage: Stage, name: str, other: str) -> bool:
     """Whether they have one range, and something is read at one index as at the other."""
     ranges = {index: size for index, size, _ in stage.ranges}
-    reads = {part for part in _parts(stage) if isinstance(part, Read)}
+    reads = {part for part in stage.parts if isinstance(part, Read)}
     along = (read for read in reads if any(name in index.names for index in read.indices))
     return ranges[name] == ranges[other] and any(_with(read, name, other) in reads for read in along)
 
@@ -66,8 +56,8 @@ def _reads_alike(stage: Stage, name: str, other: str) -> bool:
 def _meet(stage: Stage, name: str, other: str) -> bool:
     """Whether some value depends on both, or is summed over both."""
     free = [set(owner.indices) for owner in stage.definitions]
-    free += [set(indices_of(part)) for part in _parts(stage)]
-    free += [set(part.over) for part in _parts(stage) if isinstance(part, Reduction)]
+    free += [set(indices_of(part)) for part in stage.parts]
+    free += [set(part.over) for part in stage.parts if isinstance(part, Reduction)]
     return any({name, other} <= each for each in free)
 
 
@@ -86,20 +76,13 @@ def _names(names: tuple[str, ...], renamed: Mapping[str, str]) -> tuple[str, ...
 def _with(expression: Expression, name: str, other: str) -> Expression:
     """The expression with an index by another name, also where it is summed over."""
 
-    def place(index: IndexSum) -> IndexSum:
-        return replace(index, sum=index.sum.substituted({name: variable(other)}))
-
     def change(part: Expression) -> Expression:
         match part:
-            case Read(indices=indices):
-                return replace(part, indices=tuple(map(place, indices)))
-            case IndexValue(index=index):
-                return replace(part, index=place(index))
             case Local(indices=indices):
                 return replace(part, indices=_names(indices, {name: other}))
             case Reduction(operand=operand, over=over):
                 return replace(part, operand=mapped(operand, change), over=_names(over, {name: other}))
             case _:
-                return part
+                return at_places(part, {name: variable(other)})
 
     return mapped(expression, change)

@@ -128,7 +128,7 @@ class _Lowering:
 
     def split_indices(self) -> dict[str, Split]:
         digits: dict[str, dict[Digit, Span]] = {}
-        for owner in (*self.stage.definitions, *self.stage.stores):
+        for owner in self.stage.owners:
             for index in index_sums(owner.value):
                 for digit in index.digits:
                     digits.setdefault(digit.index, {}).setdefault(digit, index.span)
@@ -439,6 +439,6 @@ def _read_arrays(stage: Stage) -> set[str]:
             case Number() | SizeValue() | IndexValue() | Scalar() | Local():
                 pass
 
-    for owner in (*stage.definitions, *stage.stores):
+    for owner in stage.owners:
         visit(owner.value)
     return found

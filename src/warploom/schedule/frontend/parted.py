@@ -45,6 +45,7 @@ from warploom.schedule.frontend.tree import (
     Stage,
     Store,
     TensorTree,
+    at_places,
     dtype_of,
     index_sums,
     mapped,
@@ -107,8 +108,7 @@ def parted_sums(tree: TensorTree) -> tuple[Parted, ...]:
 
 
 def _reductions(stage: Stage) -> Iterator[Reduction]:
-    for owner in (*stage.definitions, *stage.stores):
-        yield from (e for e in parts_of(owner.value) if isinstance(e, Reduction))
+    return (part for part in stage.parts if isinstance(part, Reduction))
 
 
 def _sizes_over(stage: Stage, reduction: Reduction) -> tuple[str, ...]:
@@ -171,7 +171,7 @@ def _can_be_cut(tree: TensorTree, name: str) -> bool:
 
 
 def _index_sums(tree: TensorTree) -> Iterator[IndexSum]:
-    return (index for stage in tree.stages for owner in (*stage.definitions, *stage.stores) for index in index_sums(owner.value))
+    return (index for stage in tree.stages for owner in stage.owners for index in index_sums(owner.value))
 
 
 def _is_of_matrices(total: Reduction, values: Mapping[str, Expression]) -> bool:
@@ -482,26 +482,11 @@ def _reduced_names(store: Store) -> tuple[set[str], set[str]]:
 
 def _moved(total: Reduction, index: str, to: Linear[str]) -> Reduction:
     """The reduction with another place of its operand in place of an index."""
-
-    def place(at: IndexSum) -> IndexSum:
-        return replace(at, sum=at.sum.substituted({index: to}))
-
-    def moved(expression: Expression) -> Expression:
-        match expression:
-            case Read(indices=indices):
-                return replace(expression, indices=tuple(map(place, indices)))
-            case IndexValue(index=at):
-                return replace(expression, index=place(at))
-            case _:
-                return expression
-
-    return replace(total, operand=mapped(total.operand, moved))
+    return replace(total, operand=mapped(total.operand, lambda part: at_places(part, {index: to})))
 
 
 def _all_parts(tree: TensorTree) -> Iterator[Expression]:
-    for stage in tree.stages:
-        for owner in (*stage.definitions, *stage.stores):
-            yield from parts_of(owner.value)
+    return (part for stage in tree.stages for part in stage.parts)
 
 
 def _names_in(value: Expression, values: Mapping[str, Expression]) -> tuple[str, ...]:

@@ -426,9 +426,8 @@ def _joined(state: State, first: Stage, second: Stage) -> Stage | None:
     an index has another range in one of them."""
     shared = {d.name for d in first.definitions} & {d.name for d in second.definitions}
     stored = {s.array.name for s in first.stores}
-    owners = (*first.definitions, *first.stores, *second.definitions, *second.stores)
-    parts = [part for owner in owners for part in parts_of(owner.value)]
-    is_divided = any(index.digits for owner in owners for index in index_sums(owner.value))
+    parts = [*first.parts, *second.parts]
+    is_divided = any(index.digits for owner in (*first.owners, *second.owners) for index in index_sums(owner.value))
     if not shared or is_divided or any(isinstance(p, Read | Gather) and p.array.name in stored for p in parts):
         return None
     definitions = {d.name: d for d in (*first.definitions, *second.definitions)}

@@ -254,7 +254,7 @@ def _in_the_way(
 
 
 def _expressions(stage: Stage) -> Iterator[Expression]:
-    work: list[Expression] = [owner.value for owner in (*stage.definitions, *stage.stores)]
+    work: list[Expression] = [owner.value for owner in stage.owners]
     while work:
         found = work.pop()
         yield found

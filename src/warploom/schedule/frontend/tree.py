@@ -12,7 +12,7 @@ Equality leaves out spans: two readings of one element are equal.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -200,6 +200,16 @@ class Stage:
     ranges: tuple[tuple[str, Polynomial, Span], ...]
     """For every index its iterations, and the place where they are given. In the order of the axes: those stored first."""
 
+    @property
+    def owners(self) -> tuple[Definition | Store, ...]:
+        """All that has an expression, in the order of the text."""
+        return *self.definitions, *self.stores
+
+    @property
+    def parts(self) -> Iterator[Expression]:
+        """All expressions, and all inside of them."""
+        return (part for owner in self.owners for part in parts_of(owner.value))
+
 
 @dataclass(frozen=True, slots=True)
 class Places:
@@ -297,3 +307,18 @@ def mapped(expression: Expression, change: Callable[[Expression], Expression]) -
             return replace(expression, operand=mapped(operand, change))
         case Number() | SizeValue() | IndexValue() | Scalar() | Read() | Gather() | Local():
             return expression
+
+
+def at_places(part: Expression, places: Mapping[str, Linear[str]]) -> Expression:
+    """An element read, or an index used as a number, with sums in place of indices; any other part as it is."""
+
+    def moved(index: IndexSum) -> IndexSum:
+        return replace(index, sum=index.sum.substituted(places))
+
+    match part:
+        case Read(indices=indices):
+            return replace(part, indices=tuple(map(moved, indices)))
+        case IndexValue(index=index):
+            return replace(part, index=moved(index))
+        case _:
+            return part

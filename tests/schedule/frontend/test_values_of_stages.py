@@ -112,7 +112,7 @@ def test_an_index_that_two_stores_take_along_other_axes():
     close(got["z"], b / x.sum())
 
 
-def test_a_name_that_is_a_size_in_one_stage_and_an_index_in_the_other():
+def test_a_name_that_is_a_size_for_one_store_and_an_index_of_the_other():
     @tensor
     def f(X: f32["m", "n"], b: f32["m"], y: out[f32["m"]], Z: out[f32["m", "n"]]):
         a[i] = 2 * b[i]
@@ -120,7 +120,7 @@ def test_a_name_that_is_a_size_in_one_stage_and_an_index_in_the_other():
         Z[i, n] = a[i] * X[i, n]
 
     X, b = random(5, 6), random(5)
-    assert names(f) == [["y"], ["Z"]]
+    assert names(f) == [["y", "Z"]]
     got = run(f, SIZES, {"X": X, "b": b})
     close(got["y"], b / 3)
     close(got["Z"], 2 * b[:, None] * X)

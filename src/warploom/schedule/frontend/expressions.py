@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TypeGuard
 
 from warploom.core import DType, f32, i32, i64, integer_range, polynomials
 from warploom.core.linear import variable
@@ -68,11 +69,13 @@ def read_expression(state: State, node: ast.expr) -> Expression:
         case ast.BinOp(left=left, op=ast.Pow(), right=right):
             return _read_power(state, left, right, node)
         case ast.BinOp(op=ast.FloorDiv() | ast.Mod()) if _is_of_indices(state, node):
+            for part in ast.walk(node):
+                if isinstance(part, ast.Name) and part.id in state.sizes and part.id in state.own_indices:
+                    raise state.ambiguous(part.id, part)
             return IndexValue(read_index(state, node))
         case ast.BinOp(op=ast.FloorDiv() | ast.Mod()) if _is_of_sizes(state, node):
             size = read_size(state, node)
-            for name in names_of(size):
-                state.size_values.setdefault(name, node)
+            state.size_values += [(name, node) for name in names_of(size)]
             return Number(int(size.constant)) if size.is_constant else SizeValue(size)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in BINARY:
             operands = [read_expression(state, left), read_expression(state, right)]
@@ -111,7 +114,8 @@ def _is_of_indices(state: State, node: ast.expr) -> bool:
     """Its names are indices and integers of the module, at least one an index."""
     names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
     is_plain = not any(isinstance(n, ast.Subscript | ast.Call) for n in ast.walk(node))
-    return is_plain and bool(names & state.own_indices) and not names & (state.scalars.keys() | state.definitions.keys())
+    is_of_index = bool(names & state.own_indices - state.sizes.keys())
+    return is_plain and is_of_index and not names & (state.scalars.keys() | state.definitions.keys())
 
 
 def _is_of_sizes(state: State, node: ast.expr) -> bool:
@@ -202,12 +206,12 @@ def _read_name(state: State, name: str, node: ast.AST) -> Expression:
     if name in state.scalars:
         return Scalar(state.scalars[name])
     if name in state.definitions or name in state.outdated:
-        return _read_local(state, name, (), node)
+        return _read_local(state, name, None, node)
     if name in state.arrays:
         rank = len(state.arrays[name].shape)
         raise state.problem("RANK", f"expected {rank} indices of {name!r}, got none", node, f"Write {name}[...].")
     if name in state.sizes:
-        state.size_values.setdefault(name, node)
+        state.size_values.append((name, node))
         return SizeValue(polynomials.size(name))
     if name in state.own_indices:
         return IndexValue(IndexSum(variable(name), state.span(node)))
@@ -222,14 +226,17 @@ def _read_name(state: State, name: str, node: ast.AST) -> Expression:
     raise state.unknown(name, node, (*state.arrays, *state.scalars, *state.definitions, *state.sizes))
 
 
-def _read_local(state: State, name: str, indices: tuple[str, ...], node: ast.AST) -> Expression:
+def _read_local(state: State, name: str, indices: tuple[str, ...] | None, node: ast.AST) -> Expression:
+    """`indices`: None where the name stands alone, for those of its definition."""
     if name in state.outdated:
         other = state.outdated[name]
         message = f"{name!r} is made of an earlier {other!r}, which is another value now"
         notes = ("defined anew here", state.definitions[other].span)
         raise state.problem("WRITTEN_TWICE", message, node, f"Give one of the two values of {other!r} another name.", notes)
     definition = state.definitions[name]
-    if definition.indices != indices:
+    if indices is None:
+        indices = definition.indices
+    elif definition.indices != indices:
         wanted = f"{name}[{', '.join(definition.indices)}]" if definition.indices else name
         message = f"expected {wanted}, as it was defined, got {ast.unparse(node)}"
         fix = "Values inside of a stage go from index to the same index; for anything else store it in a `temp` array."
@@ -245,8 +252,11 @@ def _read_local(state: State, name: str, indices: tuple[str, ...], node: ast.AST
 
 def _read_element(state: State, base: ast.expr, slices: ast.expr, node: ast.Subscript) -> Expression:
     fill: int | float | None = None
-    if isinstance(base, ast.Call) and function_called(state, base.func) == "pad":
+    if is_padded(base, state):
         base, fill = read_pad(state, base)
+    elif isinstance(base, ast.Name) and base.id in state.padded:
+        state.used.add(base.id)
+        base, fill = state.padded[base.id]
     if not isinstance(base, ast.Name):
         message = f"expected an array in front of the indices, got {ast.unparse(base)}"
         raise state.problem("NOT_AN_ARRAY", message, base, "Write X[i] with a parameter, or a value defined before.")
@@ -332,6 +342,10 @@ def _old(state: State, name: str, indices: Sequence[str | None], node: ast.Subsc
     return state.olds[name]
 
 
+def is_padded(node: ast.expr, state: State) -> TypeGuard[ast.Call]:
+    return isinstance(node, ast.Call) and function_called(state, node.func) == "pad"
+
+
 def read_pad(state: State, call: ast.Call) -> tuple[ast.expr, int | float]:
     """The array, and what stands outside of it."""
     if len(call.args) != 2 or call.keywords:
@@ -377,8 +391,11 @@ def _read_call(state: State, node: ast.Call) -> Expression:
     if name in _REDUCING and over is not None:
         if len(node.args) != 1 or len(node.keywords) != 1:
             raise state.problem("CALL", f"expected {name}(value, over=index)", node, f"Write {name}(value, over=k).")
+        first = len(state.size_values)
         operand = read_expression(state, node.args[0])
-        return reduction(state, _REDUCING[name], operand, _read_over(state, over.value), node)
+        reduced = _read_over(state, over.value)
+        state.check_sizes([index for index, _ in reduced], first)
+        return reduction(state, _REDUCING[name], operand, reduced, node)
     if node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
         wanted = f"{name}(value, over=k), k being an index of the value" if name in _REDUCING else f"{name}(value)"
         raise state.problem("CALL", f"expected plain arguments of {name}, got {ast.unparse(node)}", node, f"Write {wanted}.")
@@ -389,7 +406,7 @@ def _read_call(state: State, node: ast.Call) -> Expression:
         return choice(state, node.args[0], node.args[1], node.args[2], node)
     if name == "pad":
         message = f"expected indices behind {ast.unparse(node)}, got none"
-        fix = f"Write {ast.unparse(node)}[...] wherever it is read; a padded array has no name of its own."
+        fix = f"Write {ast.unparse(node)}[...] where it is read, or P = {ast.unparse(node)} in a line of its own."
         raise state.problem("CALL", message, node, fix)
     operands = [read_expression(state, a) for a in node.args]
     if name in _UNARY and len(operands) == 1:
@@ -412,7 +429,9 @@ def _read_place(state: State, operator: Operator, name: str, node: ast.Call) -> 
         raise state.problem("CALL", f"expected {wanted}, got {ast.unparse(node)}", node, f"Write {wanted}, with one index.")
     target = state.arrays.get(state.target)
     dtype = target.dtype if target is not None and not target.dtype.is_float else i32
+    first = len(state.size_values)
     value = read_expression(state, node.args[0])
+    state.check_sizes([over.id], first)
     best = reduction(state, operator, value, [(over.id, over)], node)
     is_best = apply(state, Operator.EQUAL, [value, best], node)
     own = dtype_of(value)

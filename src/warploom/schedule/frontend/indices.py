@@ -82,7 +82,7 @@ def _divided(state: State, place: Linear[str], divisor: int | None, node: ast.ex
     names = [(name, scale) for name, scale in place.terms]
     if divisor is not None and divisor > 0 and names and all(n.startswith(_SIZE) for n, _ in names):
         return _divided_size(state, place, divisor, is_rest=is_rest)
-    is_index = len(names) <= 1 and not any(n in state.sizes or " " in n for n, _ in names)
+    is_index = len(names) <= 1 and not any(" " in n for n, _ in names)
     if divisor is None or divisor < 1 or not is_index:
         message = f"expected an index, with a factor and a summand, over a whole number above 0, got {ast.unparse(node)}"
         raise state.problem("INDEX_NOT_AFFINE", message, node, "Write (i + 1) // 2, i % 4, or change the layout of the array.")

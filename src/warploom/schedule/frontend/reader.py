@@ -12,12 +12,9 @@ from warploom.operations import PYTHON_SIGNS
 from warploom.schedule.backbone import Operator, Role
 from warploom.schedule.frontend.arithmetic import apply, check_number, in_type
 from warploom.schedule.frontend.bound_indices import with_fewer_indices
-from warploom.schedule.frontend.expressions import read_expression, reduction
+from warploom.schedule.frontend.expressions import is_padded, read_expression, read_pad, reduction
 from warploom.schedule.frontend.signature import read_signature, read_size
-from warploom.schedule.frontend.sizes import (
-    is_quotient,
-    names_of,
-)
+from warploom.schedule.frontend.sizes import is_quotient
 from warploom.schedule.frontend.stand_ins import RUNNING
 from warploom.schedule.frontend.state import Problem, Silent, State
 from warploom.schedule.frontend.tree import (
@@ -30,7 +27,6 @@ from warploom.schedule.frontend.tree import (
     Local,
     Read,
     Reduction,
-    SizeValue,
     Stage,
     Store,
     TensorTree,
@@ -115,6 +111,10 @@ def _finish(state: State, node: ast.FunctionDef) -> None:
         return
     for definition in state.definitions.values():
         _check_used(state, definition)
+    for name, (base, _) in state.padded.items():
+        if name not in state.used:
+            message = f"the padded array {name!r} is read nowhere"
+            state.problems.append(Diagnostic("UNUSED", message, state.span(base), f"Read {name}[...], or delete it."))
     for array in state.arrays.values():
         if array.old is not None and array.name in state.stored and array.name not in state.old_reads:
             message = f"expected {array.name!r}, which is read and written, to be read before it is stored, got no such read"
@@ -182,6 +182,8 @@ def _read_statement(state: State, node: ast.stmt) -> None:
                     message = f"expected arrays on the left of several results, got {made.name!r}"
                     raise state.problem("SEVERAL_RESULTS", message, target, "Define values one by one.")
             _end_stage(state, tuple(s for s in stores if isinstance(s, Store)), node)
+        case ast.Assign(targets=[ast.Name(id=name) as target], value=ast.Call() as call) if is_padded(call, state):
+            _name_padded(state, name, target, call)
         case ast.Assign(targets=[target], value=value):
             _add(state, _read_assignment(state, target, value, node), node)
         case ast.AugAssign(target=target, op=op, value=value) if isinstance(op, ast.Add) or _is_changed(state, target, op):
@@ -196,6 +198,18 @@ def _read_statement(state: State, node: ast.stmt) -> None:
             if isinstance(node, ast.For | ast.While):
                 fix = f"Leave the loop out: indices run by themselves. A running result is no tensor function: {RUNNING}"
             raise state.problem("UNSUPPORTED_PYTHON", message, node, fix)
+
+
+def _name_padded(state: State, name: str, target: ast.expr, call: ast.Call) -> None:
+    """`P = pad(X, 0)`: another name of an array, one whose contents do not change any more."""
+    base, fill = read_pad(state, call)
+    array = state.arrays.get(base.id) if isinstance(base, ast.Name) else None
+    if array is None or (array.name not in state.stored and (array.role is not Role.INPUT or array.name in state.olds)):
+        message = f"expected an input in pad, or an array that is stored already, got {ast.unparse(base)}"
+        raise state.problem("NOT_AN_ARRAY", message, base, f"Write {ast.unparse(call)}[...] where it is read.")
+    if name in {*state.arrays, *state.scalars, *state.sizes, *state.definitions, *state.padded, *state.own_indices}:
+        raise state.problem("NAME_TAKEN", f"expected a new name, got {name!r}", target, "Choose another name.")
+    state.padded[name] = (base, fill)
 
 
 _CHANGES: dict[type[ast.operator], Operator] = {
@@ -273,17 +287,21 @@ def _read_assignment(
     """`change`: of `+=` and its siblings."""
     name, places = _read_target(state, target)
     state.target = name
+    state.size_values.clear()
     indices = tuple(p.id for p in places)
     array = state.arrays.get(name)
     if array is not None:
         _check_target(state, array, indices, target)
-    elif name in state.scalars or name in state.sizes:
+    elif name in state.scalars or name in state.sizes or name in state.padded:
         raise state.problem("NAME_TAKEN", f"expected an output or a new name, got {name!r}", target, "Choose another name.")
     elif name in state.open:
         first = state.definitions[name].span
         message = f"{name!r} is defined twice in one stage"
         raise state.problem("WRITTEN_TWICE", message, target, "Choose another name.", ("first here", first))
     expression = read_expression(state, value)
+    state.check_sizes({*indices, *indices_of(expression)})
+    if array is None and change is None and isinstance(target, ast.Name):
+        indices = _free_indices(expression)
     if change is not None:
         expression = _changed(state, change, expression, array, indices, target, node)
     extra = [i for i in indices_of(expression) if i not in indices]
@@ -306,6 +324,14 @@ def _read_assignment(
         message = f"expected a value of type {array.dtype} for {name!r}, got {dtype}"
         raise state.problem("DTYPE", message, value, f"Convert it: {array.dtype}(...).")
     return Store(array, indices, expression, state.span(node))
+
+
+def _free_indices(expression: Expression) -> tuple[str, ...]:
+    """Indices of a value that is named without any, those of its widest element first."""
+    free = indices_of(expression)
+    reads = (part for part in parts_of(expression) if isinstance(part, Read | Gather | Local))
+    widest = sorted(map(indices_of, reads), key=len, reverse=True)
+    return tuple(dict.fromkeys(name for names in (*widest, free) for name in names if name in free))
 
 
 def _changed(
@@ -393,12 +419,7 @@ def _end_stage(state: State, stores: tuple[Store, ...], node: ast.stmt) -> None:
         if store.array.name in state.stored:
             raise state.problem("WRITTEN_TWICE", f"{store.array.name!r} is written twice", node, "Write to another array.")
         state.stored[store.array.name] = span
-    used = dict(state.size_values)
-    state.size_values.clear()
     ranges = _ranges(definitions, stores, state.declared, state.sizes)
-    for name, place in used.items():
-        if name in (r[0] for r in ranges):
-            raise state.ambiguous(name, place)
     _check_meaning(state, definitions, ranges, node)
     state.stages.append(Stage(definitions, stores, ranges))
     while len(state.stages) > 1 and (joined := _joined(state, *state.stages[-2:])) is not None:
@@ -440,9 +461,6 @@ def _joined(state: State, first: Stage, second: Stage) -> Stage | None:
         return None
     sizes = {name: size for name, size, _ in ranges}
     if any(sizes[name] != size for name, size, _ in (*first.ranges, *second.ranges)):
-        return None
-    numbers = {name for part in parts if isinstance(part, SizeValue) for name in names_of(part.size)}
-    if numbers & {name for name, _, _ in ranges}:
         return None
     return Stage(tuple(definitions.values()), stores, ranges)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -59,8 +59,10 @@ class State:
     """Names whose definition or annotation is wrong."""
     quotients: dict[str, None] = field(default_factory=dict[str, None])
     """Quotients of sizes that stand in indices, as atoms of polynomials."""
-    size_values: dict[str, ast.AST] = field(default_factory=dict[str, ast.AST])
-    """Sizes that the stage uses as numbers."""
+    size_values: list[tuple[str, ast.AST]] = field(default_factory=list[tuple[str, ast.AST]])
+    """Sizes that the assignment being read uses as numbers."""
+    padded: dict[str, tuple[ast.expr, int | float]] = field(default_factory=dict[str, tuple[ast.expr, int | float]])
+    """Names of padded arrays, `P = pad(X, 0)`: the array, and what stands outside of it."""
     indices: frozenset[str] = frozenset()
     """Names that stand inside of brackets somewhere in the function."""
     bound_indices: frozenset[str] = frozenset()
@@ -91,6 +93,12 @@ class State:
         """A name that is a size and an index, as a number."""
         message = f"{name!r} is a size and an index here; as a number it could mean either"
         return self.problem("AMBIGUOUS", message, node, "Name the index differently from the size.")
+
+    def check_sizes(self, indices: Container[str], first: int = 0) -> None:
+        """Refuses a size used as a number, from the `first` of these on, whose name is an index there."""
+        for name, place in self.size_values[first:]:
+            if name in indices:
+                raise self.ambiguous(name, place)
 
     def unknown(
         self,

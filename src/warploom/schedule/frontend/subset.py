@@ -26,6 +26,9 @@ ROWS: tuple[Row, ...] = (
     Row("sum by `+=`", "y[i] += A[i, k]", True),
     Row("`-=`, `*=`, `/=`", "y[i] -= A[i, k]", False, "`sum(..., over=k)`; arrays declared as `inout` take them"),
     Row("values", "t[i] = X[i] * X[i]\ny[i] = t[i] + 1", True, "from index to the same index; stores may share them"),
+    Row(
+        "values without indices", "t = X[i] * X[i]\ny[i] = t + 1", True, "those that the right side leaves; read as `t` or `t[i]`"
+    ),
     Row("affine indices", "y[i] = A[i, 1 + i + 0 * i]", True, "integers, indices, `+ -`, integer * index"),
     Row(
         "divided indices",
@@ -34,6 +37,7 @@ ROWS: tuple[Row, ...] = (
         "one index over a number; several of one index where each divides the next",
     ),
     Row("shifted and padded", "y[i] = pad(X, 0)[i - 1]", True),
+    Row("a padded array by name", "P = pad(X, 0)\ny[i] = P[i - 1] + P[i + 1]", True, "of an input, or of what is stored already"),
     Row("size as a number", "y[i] = X[i] / n + X[n // 2]", True, "also over an integer, `//` or `%`, here and in indices"),
     Row(
         "conversion",

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations, pairwise, product
 
 from warploom.machines import WIDEST_BYTES, MatrixInstruction
-from warploom.schedule.backbone import Access, Backbone, Operator, followers, matrix_of
+from warploom.schedule.backbone import Access, Backbone, Operator, followers, matrix_of, summands_of
 from warploom.schedule.choices.decided import Temporary, Twins
 from warploom.schedule.choices.habits_channels import CHANNEL_WAYS, Channels
 from warploom.schedule.choices.habits_maps import maps_of
@@ -172,12 +172,14 @@ class Tiles:
         self.levels = objects.levels
         self.own = {self.loop[s].extent: s for s in total.loops}
         self.kinds = {s: self.kind(s) for s in total.loops}
-        self.staged = [t for t in objects.temporaries if t.consumer == total.instruction and self._is_loaded(t)]
+        self.summands = summands_of(self.backbone.instructions, total.instruction)
+        users = {total.instruction, *self.summands}
+        self.staged = [t for t in objects.temporaries if t.consumer in users and self._is_loaded(t)]
         self.store = next((o for o in objects.operations if o.operator is Operator.STORE and o.temporary is None), None)
 
     @property
     def is_product(self) -> bool:
-        """Both operands are loaded, and used again."""
+        """What is summed is made of loaded values, all of which are used again: of two factors, or of two points (distances)."""
         return len(self.staged) >= 2 and all(self._is_reused(t) for t in self.staged)
 
     @property
@@ -203,6 +205,8 @@ class Tiles:
             yield "warps", (0,), self.lanes
         for statement, kind in self.kinds.items():
             yield "dim_kind", (statement,), kind
+        for number in self.summands:
+            yield from (("order", (s, self.own[self.loop[s].extent]), "MERGED") for s in self.operation[number].loops)
         threads = self.threads()
         for inner, outer in pairwise(threads):
             yield "thread_mapping", (outer, inner), "MAPPED_OUT"

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from warploom.machines import ARCHITECTURES, SECTOR_BYTES, Architecture, Speeds, Work, resident_warps, usual
-from warploom.schedule.backbone import Operator
 from warploom.schedule.cost.loads import Loaded
 from warploom.schedule.cost.timeline import Latencies, cycles_of
 from warploom.schedule.cost.traffic import Traffic, traffic_of
@@ -18,12 +17,10 @@ from warploom.schedule.cost.uneven import busiest_of
 from warploom.schedule.cost.work import copied_values, work_of
 from warploom.schedule.nest import (
     WARP,
-    Compute,
     Kind,
     Load,
     Loop,
     Nest,
-    Ref,
     Statement,
     bytes_of_shared,
     code_size,
@@ -46,8 +43,6 @@ CODE = 6000
 NOTHING = Work()
 OWN_REGISTERS = 24
 """Registers of a thread for addresses and indices."""
-_AT_ONCE = 8
-"""Elements that are on their way between two operations that a compiler runs in turns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +156,7 @@ def speeds_of(target: Target, on: Architecture) -> Speeds:
 
 def registers_of(nest: Nest) -> int:
     """Registers of a thread: the most that values hold at once, each from its first statement to its last, over whole loops
-    where it lives across their iterations. What is copied asynchronously takes none, what a sum takes at once a few."""
+    where it lives across their iterations. What is copied asynchronously takes none."""
     shares: dict[int, float] = {}
     for statement, around in statements(nest.body):
         if isinstance(statement, Load):
@@ -177,11 +172,6 @@ def registers_of(nest: Nest) -> int:
         for ref in (r for r in (*read, *written) if r.value not in copied):
             first.setdefault(ref.value, position)
             last[ref.value] = position
-    for value, (made, read) in sorted(_taken_at_once(order).items(), key=lambda found: -found[1][0]):
-        shares[value] = min(1.0, _AT_ONCE / max(1, _words(nest, value)))
-        for ref in references(order[made][0])[0]:
-            if ref.value in last:
-                last[ref.value] = max(last[ref.value], read, last[value])
     spans = _loop_spans(order)
     for value in first:
         for start, end in spans:
@@ -193,42 +183,6 @@ def registers_of(nest: Nest) -> int:
         held += factors.get(id(order[position][0]), 0)
         most = max(most, math.ceil(held))
     return OWN_REGISTERS + most
-
-
-def _taken_at_once(order: Sequence[tuple[Statement, tuple[Loop, ...]]]) -> dict[int, tuple[int, int]]:
-    """Values whose elements a reduction takes one by one in the same loops, in which a compiler makes them one by one as well:
-    positions of the statements that make and take them. Behind those that take them come others that are made for those alone."""
-    made: dict[int, list[int]] = {}
-    taken: dict[int, list[int]] = {}
-    for position, (statement, _) in enumerate(order):
-        read, written = references(statement)
-        for value in {ref.value for ref in read}:
-            taken.setdefault(value, []).append(position)
-        for value in {ref.value for ref in written}:
-            made.setdefault(value, []).append(position)
-    found: dict[int, tuple[int, int]] = {}
-    for value, at in sorted(made.items(), key=lambda item: -item[1][0]):
-        users = taken.get(value, [])
-        if len(at) != 1 or len(users) != 1 or users[0] <= at[0]:
-            continue
-        (maker, around), (user, around_user) = order[at[0]], order[users[0]]
-        if not isinstance(maker, Compute) or not isinstance(user, Compute) or maker.operator is Operator.MOVE:
-            continue
-        is_summed = any(isinstance(a, Ref) and a.value == user.target.value for a in user.arguments)
-        if not (is_summed or user.target.value in found) or _real(around) != _real(around_user):
-            continue
-        if len(_turns(around)) == len(_turns(around_user)) == len(maker.target.at):
-            found[value] = at[0], users[0]
-    return found
-
-
-def _real(around: Sequence[Loop]) -> list[int]:
-    return [x.number for x in around if x.kind is Kind.LOOP]
-
-
-def _turns(around: Sequence[Loop]) -> list[int]:
-    """Sizes of loops that are written out."""
-    return sorted(x.size for x in around if x.kind in (Kind.UNROLL, Kind.VECTOR))
 
 
 def _loop_spans(order: Sequence[tuple[Statement, tuple[Loop, ...]]]) -> list[tuple[int, int]]:

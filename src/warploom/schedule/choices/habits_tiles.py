@@ -252,9 +252,10 @@ class Tiles:
         """Whether results are used once more when a sum of them is known, so that a block has to keep all of them (the place of
         the least one)."""
         after = followers(self.backbone.instructions)
-        sums = [o for o in self.later if any(self.loop[s].axis in self.summed_later for s in o.loops if self.loop[s].is_reduction)]
-        waiting = set[int]().union(*(after[o.instruction] for o in sums))
-        return any(self.loop[s].axis in self.summed_later for o in self.later if o.instruction in waiting for s in o.loops)
+        along = {o.instruction: [self.loop[s] for s in o.loops if self.loop[s].axis in self.summed_later] for o in self.later}
+        sums = (number for number, loops in along.items() if any(x.is_reduction for x in loops))
+        waiting = set[int]().union(*(after[number] for number in sums))
+        return any(along[number] for number in waiting & along.keys())
 
     def _is_reused(self, temporary: Temporary) -> bool:
         """The sum runs over an axis that the load does not depend on."""

@@ -126,6 +126,8 @@ class Functions:
                 function = real(opcode, kind)
             case _:
                 raise NotFollowedError(instruction.name)
+        if "NaN" in modifiers:  # no step of an exact division, whose last one forgets a NaN
+            return function
         if "sat" not in modifiers:
             return self.quotients.watched(opcode, kind, function)
         low, high = real("max", kind), real("min", kind)

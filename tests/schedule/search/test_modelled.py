@@ -55,6 +55,11 @@ def test_the_next_kernel_is_compiled_where_one_spills(monkeypatch: pytest.Monkey
     assert times == pytest.approx([2.0, 1.0, 1.0]) and asked == ["a", "b"]
 
 
+def test_kernels_of_as_many_registers_as_two_that_spill_are_taken_to_spill(monkeypatch: pytest.MonkeyPatch) -> None:
+    times, asked = _times(monkeypatch, {"a": 64, "b": 32, "c": 0})
+    assert times == pytest.approx([2.0, 1.5, 1.5]) and asked == ["a", "b"]
+
+
 def test_kernels_of_few_registers_and_those_without_a_compiler_are_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     assert _times(monkeypatch, {"a": 64}, share=1.0) == (pytest.approx([1.0, 1.0, 1.0]), [])
     assert _times(monkeypatch, {"a": None}) == (pytest.approx([1.0, 1.0, 1.0]), ["a"])

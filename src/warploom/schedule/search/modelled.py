@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from warploom.core import UserError, WarploomError
 from warploom.machines import ARCHITECTURES
-from warploom.schedule.cost import Modelled, judged_ms, modelled
+from warploom.schedule.cost import judged_ms, modelled
 from warploom.schedule.cuda import Options, compile_kernel, cuda_kernel
 from warploom.schedule.nest import Nest
 from warploom.schedule.search.evaluate import CAREFUL_ROUNDS, Measurement, Timed, Unfit
@@ -18,6 +18,8 @@ _MANY = 0.6
 """Share of the registers that a thread may have from which on a compiler may run out of them."""
 _COMPILED = 8
 """Kernels compiled at the end of a search, at most."""
+_ALIKE = 2
+"""So many kernels that spill say that all do which have as many registers or more."""
 _SPILLED_BYTES = 64
 """Spilled bytes of a thread that make a kernel twice as slow: a register for each four of them, of which sixteen do so in
 `schedule.cost.time`."""
@@ -54,27 +56,36 @@ class ModelEvaluator:
         """`nests`: the fastest first."""
         found: list[Measurement] = [self._judged(nest) for nest in nests]
         order = sorted((m.judged_ms, n) for n, m in enumerate(found) if isinstance(m, Timed))
-        for _, n in order[:_COMPILED]:
-            spilled, timed = self._spilled_bytes(nests[n]), found[n]
-            if not spilled or not isinstance(timed, Timed):
+        spilling: list[tuple[float, float]] = []
+        """Shares of the registers that compiled kernels have by the model, and how much slower spills make them."""
+        for _, n in order:
+            share, timed = self._share(nests[n]), found[n]
+            alike = [slower for least, slower in spilling if least <= share]
+            if len(alike) >= _ALIKE:
+                slower = min(alike)
+            elif len(spilling) == _COMPILED or share <= _MANY or not (spilled := self._spilled_bytes(nests[n])):
                 break
-            slower = 1.0 + spilled / _SPILLED_BYTES
+            else:
+                slower = 1.0 + spilled / _SPILLED_BYTES
+                spilling.append((share, slower))
+            assert isinstance(timed, Timed)
             found[n] = replace(timed, time_ms=slower * timed.time_ms, busy_ms=slower * timed.judged_ms)
         return found
 
-    def _spilled_bytes(self, nest: Nest) -> int:
-        """Bytes of a thread that a compiler puts into memory for want of registers; 0 where none is asked."""
+    def _share(self, nest: Nest) -> float:
+        """Registers by the model over those that a thread may have; 0 for machines that no compiler knows."""
         on = ARCHITECTURES.get(self.target.name)
-        if on is None or not self._may_spill(modelled(nest, self.target), on.limits.registers):
-            return 0
+        if on is None:
+            return 0.0
+        kernel = modelled(nest, self.target)
+        return kernel.registers / min(self.target.registers, on.limits.registers // kernel.threads)
+
+    def _spilled_bytes(self, nest: Nest) -> int:
+        """Bytes of a thread that the compiler puts into memory for want of registers; 0 where there is none."""
         try:
             return compile_kernel(cuda_kernel(nest, Options(arch=self.target.name))).spill_bytes
         except UserError:  # no compiler, or an old one
             return 0
-
-    def _may_spill(self, found: Modelled, all_registers: int) -> bool:
-        most = min(self.target.registers, all_registers // found.threads)
-        return found.registers > _MANY * most
 
     def _judged(self, nest: Nest) -> Measurement:
         try:

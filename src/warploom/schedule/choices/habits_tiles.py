@@ -52,7 +52,7 @@ class Tiles:
         self.loop = {x.statement: x for x in objects.loops}
         after = followers(objects.backbone.instructions)[total.instruction]
         self.later = [o for o in objects.operations if o.temporary is None and o.instruction in after]
-        """What is made of its results."""
+        """Operations on its results."""
         of_results = {self.loop[s].axis for o in self.later for s in o.loops if self.loop[s].is_reduction}
         self.summed_later = of_results - {self.loop[s].axis for s in total.loops if self.loop[s].is_reduction}
         """Axes of its results along which they are summed, or the least of them is taken, at once."""
@@ -67,7 +67,7 @@ class Tiles:
 
     @property
     def is_product(self) -> bool:
-        """What is summed is made of loaded values, all of which are used again: of two factors, or of two points (distances)."""
+        """The summands are made of loaded values, all of which are used again: of two factors, or of two points (distances)."""
         return len(self.staged) >= 2 and all(self._is_reused(t) for t in self.staged) and not self._are_met_again()
 
     @property

@@ -32,8 +32,6 @@ from warploom.terms import Term, apply, constant
 FINITE = "data are finite numbers"
 REAL_SUMS = "real sums reordered"
 NANS = "NaN of any bits are equal"
-CANONICAL_NAN = 0x7FFFFFFF
-"""The f32 that instructions give for NaN. Source: PTX ISA 9.0, section 9.7.3."""
 FLUSHED = "subnormal numbers flushed to zero"
 _SIGNLESS: dict[str, str] = {"add": "+", "sub": "-", "mul": "*", "and": "&", "or": "|", "xor": "^"}
 _SUMS = frozenset({"+", "-", "*", "neg"})
@@ -269,7 +267,7 @@ class Arithmetic:
                 terms = [cast(a, kind), cast(b, kind)]
                 if keeps_nan and any(map(_is_nan, terms)):
                     data.notes.add(NANS)
-                    return CANONICAL_NAN
+                    return 0x7FFFFFFF  # as all instructions on f32 give it (PTX ISA 9.0, section 9.7.3)
                 if all(map(_is_nan, terms)):
                     raise NotFollowedError(f"{name} of two NaN")
                 for value, other in ((a, terms[1]), (b, terms[0])):

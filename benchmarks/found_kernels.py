@@ -104,6 +104,21 @@ def _square(size: int) -> dict[str, int]:
     return dict.fromkeys("mnk", size)
 
 
+@tensor
+def distances(X: f32["i", "k"], Y: f32["j", "k"], D: out[f32["i", "j"]]):
+    D[i, j] = sum((X[i, k] - Y[j, k]) ** 2, over=k)
+
+
+@tensor
+def min_plus(A: f32["i", "k"], B: f32["k", "j"], D: out[f32["i", "j"]]):
+    D[i, j] = min(A[i, k] + B[k, j], over=k)
+
+
+@tensor
+def nearest(X: f32["i", "k"], Y: f32["j", "k"], d: out[f32["i"]]):
+    d[i] = min(sum((X[i, k] - Y[j, k]) ** 2, over=k), over=j)
+
+
 _MANY = {"b": 64, "m": 256, "n": 256, "k": 64}
 _ROWS = {"rows": 8192, "columns": 1000}
 _KERNELS: dict[str, Function] = {
@@ -125,6 +140,9 @@ CASES: dict[str, tuple[Function, Mapping[str, int]]] = {
     "matmul_bf16-1024": (_KERNELS["matmul_bf16"], _square(1024)),
     "linear_relu": (_KERNELS["linear_relu"], {"m": 2048, "n": 2048, "k": 512}),
     "linear_gelu_bf16": (linear_gelu_bf16, _square(2048)),
+    "distances": (distances, {"i": 2048, "j": 2048, "k": 512}),
+    "min_plus": (min_plus, {"i": 2048, "j": 2048, "k": 512}),
+    "nearest": (nearest, {"i": 65536, "j": 1024, "k": 128}),
     "matvec": (_KERNELS["matvec"], {"m": 4096, "n": 4096}),
     "matvec-odd": (_KERNELS["matvec"], {"m": 3001, "n": 2999}),
     "matvec_t": (_KERNELS["matvec_t"], {"m": 4096, "n": 4096}),

@@ -155,6 +155,7 @@ def test_cuda_keeps_a_nan() -> None:
     assert f32_text.text == "max_or_nan(a, b + c)"
     assert operation(Operator.MIN, BY_NAME["f64"], [a, b]).text == "min_or_nan(a, b)"
     assert "a > b || a != a" in helper_texts(["max_or_nan"])[0] and "a < b || a != a" in helper_texts(["min_or_nan"])[0]
+    assert "max.NaN.f32" in helper_texts(["max_or_nan_f32"])[0] and "min.NaN.f32" in helper_texts(["min_or_nan_f32"])[0]
     assert operation(Operator.MIN, BY_NAME["i32"], [a, b]).text == "min(a, b)"
 
 
@@ -162,8 +163,12 @@ def test_cuda_keeps_a_nan() -> None:
 def test_cuda_on_the_interpreter() -> None:
     space = kernel_space(stage_of(peaks), TARGETS["sm_90"])
     candidate = next(c for seed in range(8) if (c := descend(space, random.Random(seed))) is not None)
-    outcome = interpret_cuda(cuda_kernel(space.lower(candidate), Options(arch="sm_90")), arrays())
-    np.testing.assert_array_equal(outcome.arrays["C"], expected(peaks))
+    kernel = cuda_kernel(space.lower(candidate), Options(arch="sm_90"))
+    assert "max.NaN.f32" in kernel.text
+    np.testing.assert_array_equal(interpret_cuda(kernel, arrays()).arrays["C"], expected(peaks))
+    older = cuda_kernel(space.lower(candidate), Options(arch="sm_75"))
+    assert ".NaN" not in older.text and "a > b || a != a" in older.text
+    np.testing.assert_array_equal(interpret_cuda(older, arrays()).arrays["C"], expected(peaks))
 
 
 @pytest.mark.parametrize("operator", FUNCTIONS)

@@ -134,6 +134,18 @@ APART: dict[str, Callable[[], tuple[Node, ...]]] = {
         unroll(0, loaded(0)),
         unroll(1, Compute(Ref(TOTAL, at(1)), Operator.ADD, (Ref(TOTAL, at(1)), Ref(A, at(1))))),
     ),
+    "a sum that reads a total before it is made": lambda: (
+        unroll(0, negated(0, to=B, of=TOTAL, read=(Linear((), 3),))),
+        unroll(1, Compute(Ref(TOTAL, at(1)), Operator.ADD, (Ref(TOTAL, at(1)), Ref(B, at(1))))),
+    ),
+    "two sums of one value": lambda: (
+        unroll(0, negated(0)),
+        unroll(
+            1,
+            Compute(Ref(TOTAL, at(1)), Operator.ADD, (Ref(TOTAL, at(1)), Ref(B, at(1)))),
+            Compute(Ref(TOTAL, at(1)), Operator.MAX, (Ref(TOTAL, at(1)), Ref(B, at(1)))),
+        ),
+    ),
     "the start of a sum": lambda: (
         unroll(0, Compute(Ref(TOTAL, at(0)), Operator.MOVE, (Constant(0.0),))),
         unroll(1, negated(1)),
@@ -156,6 +168,15 @@ APART: dict[str, Callable[[], tuple[Node, ...]]] = {
 def test_each_reason_alone_keeps_loops_apart(reason: str) -> None:
     kernel = nest(*APART[reason]())
     assert fused(kernel) is kernel
+
+
+def test_a_sum_takes_each_element_when_it_is_made() -> None:
+    total = Ref(TOTAL, (Linear((), 0),))
+    found = fused(nest(unroll(0, negated(0)), unroll(1, Compute(total, Operator.ADD, (total, Ref(B, at(1)))))))
+    (loop,) = found.body
+    assert isinstance(loop, Loop)
+    assert [s.operator for s, _ in statements((loop,)) if isinstance(s, Compute)] == [Operator.NEG, Operator.ADD]
+    assert found.values[B].axes == ()
 
 
 def test_stores_to_two_arrays_are_joined() -> None:

@@ -190,6 +190,8 @@ def zero_floats(out, a):
         (f"mul.f32 %f1, %f1, {INFINITE};\n\tmul.f32 %f1, %f1, {ZERO}", zero_floats),
         (f"div.rn.f32 %f1, %f1, {ZERO};\n\tmul.f32 %f1, %f1, {ZERO}", zero_floats),
         (f"mov.f32 %f2, {NAN};\n\tsetp.ltu.f32 %p1, %f2, %f2;\n\t@%p1 mov.f32 %f1, {ZERO}", same),
+        (f"max.NaN.f32 %f1, %f1, {NAN}", same),
+        (f"min.NaN.f32 %f1, {NAN}, %f1", same),
         (f"mov.f32 %f2, {NAN};\n\tsetp.ne.f32 %p1, %f2, %f2;\n\t@%p1 mov.f32 %f1, {ZERO}", zero_floats),
     ],
 )

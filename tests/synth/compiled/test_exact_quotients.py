@@ -38,6 +38,7 @@ def test_the_nearest_float_is_the_quotient() -> None:
         ("neg.f32 %f4, %f4;", ""),
         (LEAST, "0fFF000000"),
         ("max.f32 %f4", "min.f32 %f4"),
+        ("max.f32 %f4", "max.NaN.f32 %f4"),
         (f"%f4, {SHARE}", "%f4, 0f3DE38E38"),
         (f"{SHARE}, %f2;", f"{SHARE}, %f1;"),
         (f"fma.rn.f32 %f4, %f2, {NINE}, %f3;", f"mul.rn.f32 %f4, %f2, {NINE}; add.rn.f32 %f4, %f4, %f3;"),

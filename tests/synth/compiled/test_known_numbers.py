@@ -28,7 +28,7 @@ _COMPARISONS = [
     *(f"setp.{how}.{kind}" for how in ("eq", "lt", "ge") for kind in ("s32", "u64", "s16", "f32", "f64")),
     *(f"setp.{how}.f32" for how in ("equ", "neu", "ltu", "geu", "num", "nan")),
 ]
-_MINIMA = ["min.f32", "max.f64", "min.f16"]
+_MINIMA = ["min.f32", "max.f64", "min.f16", "max.NaN.f32", "min.NaN.f32"]
 _WORDS = (0, 1, 2, 5, 8, 31, 32, 33, 64, 255, 32768, 65535, 2**31 - 1, 2**31, 2**32 - 1)
 _NUMBERS = (
     0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 0.1, 1e10, 65504.0, 16777217.0, 2**-130, 1 + 2**-8 + 2**-40, float("inf"),

@@ -11,7 +11,7 @@ from warploom.schedule.backbone.counts import count_compulsory_bytes, count_flop
 from warploom.schedule.backbone.evaluate import compute, evaluate, evaluate_program
 from warploom.schedule.backbone.exact import converts_to_integers, exact_whole, only_chooses
 from warploom.schedule.backbone.extremes import paired_extremes
-from warploom.schedule.backbone.following import followers, named_by, needed, source_of, waits_for_sum
+from warploom.schedule.backbone.following import followers, named_by, needed, source_of, summands_of, waits_for_sum
 from warploom.schedule.backbone.inputs import Content, inputs_of, marks_of, places_of, random_array, random_inputs, turns_of
 from warploom.schedule.backbone.joined import unlike
 from warploom.schedule.backbone.nodes import (
@@ -106,5 +106,6 @@ __all__ = [
     "parse_backbone",
     "places_of", "points_of", "random_array", "random_inputs", "read_once", "reads_running", "reduced", "repeated",
     "repetition", "run_time_sizes", "run_time_values", "running", "serial_axes", "source_of", "stage_at", "stores_all",
+    "summands_of",
     "symmetry_of", "tiled_sums", "tilings", "turns_of", "unlike", "uses_of", "verify", "waits_for_sum", "widened", "widens",
 ]  # fmt: skip

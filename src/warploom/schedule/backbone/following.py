@@ -46,6 +46,20 @@ def factors_apart(instructions: Sequence[Instruction], total: Instruction) -> tu
     return None if rows <= columns or columns <= rows else (factors[0], factors[1])
 
 
+def summands_of(instructions: Sequence[Instruction], total: int) -> tuple[int, ...]:
+    """The instructions that make what a reduction takes, element by element at all of its points, and serve nothing else; in
+    their order. None in a sum of products of two loaded values."""
+    found = {total}
+    for number in reversed(range(total)):
+        one = instructions[number]
+        users = {n for n, user in enumerate(instructions) if any(named_by(o) == number for o in user.operands)}
+        if one.operator is Operator.LOAD or one.carry is not None or not users or not users <= found:
+            continue
+        if set(one.axes) == set(instructions[total].axes):
+            found.add(number)
+    return tuple(sorted(found - {total}))
+
+
 def source_of(operand: Operand) -> int | None:
     """The instruction whose value the operand is; None for constants, parameters and the like."""
     match operand:

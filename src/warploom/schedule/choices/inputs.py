@@ -20,6 +20,7 @@ from warploom.schedule.backbone import (
     matrix_of,
     run_time_sizes,
     serial_axes,
+    summands_of,
     symmetry_of,
 )
 from warploom.schedule.choices.decided import Temporary
@@ -209,6 +210,7 @@ class _Inputs:
                 (s, d) for s, o in of.items() for d, x in loops.items() if self._may_be_left_out(o, x, loops)
             ),
             "starts": frozenset((start, s) for s, o in of.items() if (start := self._start_of(o)) is not None),
+            "is_taken_at_once": self._taken_at_once(),
             "is_store": frozenset(o.statement for o in stores if o.temporary is None),
             "is_put": frozenset(o.statement for o in stores if o.temporary is not None),
         }
@@ -282,6 +284,13 @@ class _Inputs:
             for pair in direct:
                 lowerings["stage", (pair,)] = Lowering(members)
         return lowerings
+
+    def _taken_at_once(self) -> frozenset[int]:
+        """Operations on loaded values of which a sum takes one after the other, where a thread's loops for them are joined."""
+        if not self.target.has_threads or self.features.exact:
+            return frozenset()
+        instructions = self.objects.backbone.instructions
+        return frozenset(s for o in self.objects.sums for s in summands_of(instructions, o.instruction))
 
     def _is_far(self) -> bool:
         """The arrays do not fit the cache of a core twice as large as its temporaries may be."""

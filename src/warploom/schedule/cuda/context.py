@@ -64,7 +64,8 @@ class Context:
     def calls(self, operator: Operator, dtype: DType) -> None:
         """Notes the device function that an operation calls, if any."""
         if dtype.is_float and operator in KEEPING_NAN:
-            self.helpers.add(KEEPING_NAN[operator])
+            has_instruction = dtype.bits == 32 and self.options.has_extremes_with_nan
+            self.helpers.add(f"{KEEPING_NAN[operator]}_f32" if has_instruction else KEEPING_NAN[operator])
 
     def argument(self, argument: Argument, dtype: DType) -> Text:
         match argument:

@@ -30,6 +30,14 @@ __device__ __forceinline__ T NAME(T a, T b)
     return a SIGN b || a != a ? a : b;
 }
 """
+_EXTREME_F32 = """__device__ __forceinline__ float NAME(float a, float b)
+{
+    float chosen;
+    asm("OPCODE.NaN.f32 %0, %1, %2;" : "=f"(chosen) : "f"(a), "f"(b));
+    return chosen;
+}
+"""
+"""CUDA has no function for the instruction, which machines have from sm_80 on."""
 
 
 def _load_matrices(count: int, suffix: str, trans: str) -> str:
@@ -89,6 +97,8 @@ _TYPES_OF_HALVES = {"half": "__half", "bfloat16": "__nv_bfloat16"}
 _TEXTS = {
     "max_or_nan": _EXTREME.replace("NAME", "max_or_nan").replace("SIGN", ">"),
     "min_or_nan": _EXTREME.replace("NAME", "min_or_nan").replace("SIGN", "<"),
+    "max_or_nan_f32": _EXTREME_F32.replace("NAME", "max_or_nan").replace("OPCODE", "max"),
+    "min_or_nan_f32": _EXTREME_F32.replace("NAME", "min_or_nan").replace("OPCODE", "min"),
     "copy_async_ca": _COPY.replace("KIND", "ca"),
     "copy_async_cg": _COPY.replace("KIND", "cg"),
     "copy_or_zero_ca": _COPY_OR_ZERO.replace("KIND", "ca"),

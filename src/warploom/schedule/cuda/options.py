@@ -35,4 +35,13 @@ class Options:
 
     @property
     def has_async_copies(self) -> bool:
-        return int("".join(c for c in self.arch if c.isdigit())) >= 80
+        return self._is_from(80)
+
+    @property
+    def has_extremes_with_nan(self) -> bool:
+        """Whether an instruction gives the least or greatest of two f32, or NaN where one of them is. Source: PTX ISA 9.0,
+        sections 9.7.3.11 and 9.7.3.12."""
+        return self._is_from(80)
+
+    def _is_from(self, number: int) -> bool:
+        return int("".join(c for c in self.arch if c.isdigit())) >= number

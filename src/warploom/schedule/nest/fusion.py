@@ -4,7 +4,9 @@ A descent leaves each instruction in loops of its own. Compilers see the unrolle
 the next one, and hold all of them at once (255 registers and spills where 128 totals go through five steps). Here neighbouring
 loops of threads and unrolled ones become one where no element that passes between them belongs to another iteration.
 
-Non-goal: sums, copies to shared memory, and whatever waits for other threads; these stay as they were decided.
+A sum joins the steps that make what it takes: of a distance, a difference is squared and added before the next one is made.
+
+Non-goal: loads of what sums take, copies to shared memory, and whatever waits for other threads; these stay as they were decided.
 """
 
 from __future__ import annotations
@@ -74,7 +76,8 @@ class _Joining:
         """Whether iteration i of both may run before iteration i + 1 of the first."""
         runs = [(x.kind, x.size, x.hardware, x.digit, x.trips) for x in (one, other)]
         is_alike = runs[0] == runs[1]
-        if not is_alike or one.kind not in _KINDS or not (self.is_plain(one) and self.is_plain(other)):
+        are_steps = self.is_plain(one) and (self.is_plain(other) or (self.is_made(one) and self.is_sum(other)))
+        if not is_alike or one.kind not in _KINDS or not are_steps:
             return False
         if one.kind is Kind.THREAD:
             return True
@@ -90,6 +93,19 @@ class _Joining:
         return all(
             all(x.kind in (*_KINDS, Kind.VECTOR) for x in around) and self._is_step(statement)
             for statement, around in statements((loop,))
+        )
+
+    def is_made(self, loop: Loop) -> bool:
+        """Whether it holds nothing but operations on elements."""
+        return all(isinstance(statement, Compute) for statement, _ in statements((loop,)))
+
+    def is_sum(self, loop: Loop) -> bool:
+        """Whether it holds nothing but one sum, and operations on what that takes."""
+        every = [(s, around) for s, around in statements((loop,))]
+        totals = [s for s, _ in every if isinstance(s, Compute) and s.target in s.arguments]
+        return len(totals) == 1 and all(
+            isinstance(s, Compute) and (s is totals[0] or self._is_step(s)) and all(x.kind in _KINDS for x in around)
+            for s, around in every
         )
 
     def _is_step(self, statement: Statement) -> bool:

@@ -250,8 +250,8 @@ class Arithmetic:
 
         return run
 
-    def extreme(self, name: str, kind: DType) -> Callable[[Value, Value], Value]:
-        """min, max."""
+    def extreme(self, name: str, kind: DType, *, keeps_nan: bool = False) -> Callable[[Value, Value], Value]:
+        """min, max. keeps_nan (f32): the result is NaN where one operand is."""
         data, bits = self.data, kind.bits
         best = min if name == "min" else max
 
@@ -265,6 +265,9 @@ class Arithmetic:
             cast = data.as_float if kind.is_float else data.exactly
             if kind.is_float and any(isinstance(v, int) for v in (a, b)):
                 terms = [cast(a, kind), cast(b, kind)]
+                if keeps_nan and any(map(_is_nan, terms)):
+                    data.notes.add(NANS)
+                    return 0x7FFFFFFF  # as all instructions on f32 give it (PTX ISA 9.0, section 9.7.3)
                 if all(map(_is_nan, terms)):
                     raise NotFollowedError(f"{name} of two NaN")
                 for value, other in ((a, terms[1]), (b, terms[0])):

@@ -38,6 +38,8 @@ class Functions:
         not known here."""
         opcode, modifiers = instruction.opcode, instruction.modifiers
         unknown = [m for m in modifiers if m not in _KNOWN and m not in TYPE_BITS and opcode != "prmt"]
+        if opcode in ("min", "max") and type_name == "f32":
+            unknown = [m for m in unknown if m != "NaN"]
         is_mixed = opcode != "cvt" and sum(m in TYPE_BITS for m in modifiers) > 1  # a sum in f32 of an f16
         if unknown or is_mixed or not type_name:
             raise NotFollowedError(instruction.name)
@@ -115,7 +117,7 @@ class Functions:
             case "fma" | "mad":
                 function = real("fma", kind)
             case "min" | "max":
-                function = self.arithmetic.extreme(opcode, kind)
+                function = self.arithmetic.extreme(opcode, kind, keeps_nan="NaN" in modifiers)
             case "neg":
                 function = self.arithmetic.negate(kind)
             case "rcp":
@@ -124,6 +126,8 @@ class Functions:
                 function = real(opcode, kind)
             case _:
                 raise NotFollowedError(instruction.name)
+        if "NaN" in modifiers:  # no step of an exact division, whose last one forgets a NaN
+            return function
         if "sat" not in modifiers:
             return self.quotients.watched(opcode, kind, function)
         low, high = real("max", kind), real("min", kind)

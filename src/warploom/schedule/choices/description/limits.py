@@ -222,7 +222,8 @@ def _same_tiles(words: Vocabulary) -> EnumChoice:
 
 def _registers(words: Vocabulary, partials: EnumChoice | None) -> None:
     """A value has one register per iteration of the unrolled (in scalar machines also vector) loops around it; sums that are
-    chained need one only. Those that live across loops, the totals of reductions, must fit together."""
+    chained need one only. Those that live across loops, the totals of reductions, must fit together. What a sum takes at once
+    (`nest.fusion`) may be more than fits."""
     space, kind, size = words.space, words.kind, words.size
     d, i = space.objects("d i")
     each = space.enum("registers", (words.dims,), ("ONE", "EACH"))
@@ -246,7 +247,8 @@ def _registers(words: Vocabulary, partials: EnumChoice | None) -> None:
         over={d: words.own(i)},
         when=[each(d).is_("EACH")],
     )
-    space.require("registers of a value", {i: words.instructions}, [held(i) <= space.constant("max_registers")])
+    at_once = space.fact("is_taken_at_once")
+    space.require("registers of a value", {i: words.instructions}, [at_once(i), held(i) <= space.constant("max_registers")])
     _registers_of_operands(words, kinds)
     totals = space.counter("registers_of_totals", sum=held(i), over={i: words.reductions})
     space.require("registers of totals", {}, [totals() <= space.constant("max_total_registers")])

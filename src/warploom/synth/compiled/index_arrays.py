@@ -37,6 +37,14 @@ class IndexArrays(Indices):
     def __init__(self, arrays: Mapping[str, tuple[DType, tuple[int, ...]]], known: Mapping[str, IndexArray]) -> None:
         super().__init__(arrays)
         self._known = known
+        self._done: dict[tuple[Term, int], Index] = {}
+        """By word and its width."""
+
+    def modulo(self, root: Term, kinds: Mapping[Term, DType], bits: int) -> Index:
+        key = (root, bits)  # which numbers its words may be is never told otherwise
+        if key not in self._done:
+            self._done[key] = super().modulo(root, kinds, bits)
+        return self._done[key]
 
     @property
     def notes(self) -> list[str]:

@@ -9,7 +9,7 @@ ranges, in every block of the box.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import gcd
 from typing import NoReturn
 
@@ -43,6 +43,10 @@ class _Number:
 class IndexedWords:
     launch: Launch
     arithmetic: Arithmetic
+    _known: dict[tuple[Term, int], tuple[Linear[Term], Interval]] = field(
+        default_factory=dict[tuple[Term, int], tuple[Linear[Term], Interval]]
+    )
+    """By word of data and its width: the sum that it is modulo that, and the numbers that this may be."""
 
     def computed(self, instruction: Instruction, kind: DType, plain: Callable[..., Value], values: tuple[Value, ...]) -> Value:
         """The result of an instruction with such an operand; plain: its function where none is. PlacementError; SplitError where
@@ -148,12 +152,11 @@ class IndexedWords:
         offset = value.offset if isinstance(value, Indexed) else 0 if isinstance(value, int) else value
         word = value.base if isinstance(value, Indexed) else value if isinstance(value, int) else 0
         data: Linear[Term] = Linear()
+        bounds = Interval(0, 0)
         if not isinstance(offset, int):
-            unsigned = UNSIGNED[kind.bits]
-            term = self.launch.data.as_int(offset, unsigned)
-            data = self._gathers.modulo(term, self.launch.data.kinds, kind.bits)
+            data, bounds = self._data(self.launch.data.as_int(offset, UNSIGNED[kind.bits]), kind.bits)
         slopes = self.launch.places.moving.slopes(word.of if isinstance(word, Placed) else (), kind.bits)
-        own, bounds = integer_range(kind), self._bounds(data)
+        own = integer_range(kind)
         for read_as in (SIGNED[kind.bits], UNSIGNED[kind.bits]):
             base = number_of(int(word), read_as)
             least, most = self.launch.places.moving.range(base, slopes)
@@ -161,11 +164,20 @@ class IndexedWords:
                 return _Number(base, slopes, data)
         raise PlacementError("data and the position of a block together, where that may wrap")
 
+    def _data(self, term: Term, bits: int) -> tuple[Linear[Term], Interval]:
+        key = (term, bits)
+        if key not in self._known:
+            found = self._gathers.modulo(term, self.launch.data.kinds, bits)
+            self._known[key] = found, self._bounds(found)
+        return self._known[key]
+
     def _value(self, number: _Number, kind: DType) -> Value:
         """The word of type `kind` that holds the number, or its low bits."""
         made, add = self.launch.data.made, self.arithmetic.signless("add", kind)
         offset: Value = 0
-        for word, times in number.data.shifted(-number.data.constant).terms:
+        for word, times in number.data.terms:
+            if word not in self.launch.data.kinds:
+                _refuse()
             wide = self.launch.data.converted(word, kind)
             offset = add(offset, wide if times == 1 else made(apply("*", wide, times), kind))
         mask = (1 << kind.bits) - 1

@@ -116,7 +116,8 @@ def test_addresses_and_data_are_added_only() -> None:
 
     def meets(opcode: str) -> Any:
         instruction: Any = SimpleNamespace(opcode=opcode, modifiers=("b32",))
-        return IndexedWords(at.launch, at.arithmetic).computed(instruction, u32, at.arithmetic.signless("add", u32), (TILE, index))
+        words = IndexedWords(at.launch, at.arithmetic)
+        return words.computed(instruction, u32, at.arithmetic.signless("add", u32), (TILE, index))
 
     assert meets("add") == Indexed(TILE, index)
     with pytest.raises(PlacementError, match="data and addresses together"):

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import accumulate
-from operator import mul
 
 from warploom.core import Diagnostic, DType, UnsupportedError, integer_range
 from warploom.core.intervals import Interval
@@ -26,7 +24,6 @@ from warploom.schedule.backbone.nodes import (
     Operand,
     Operator,
     Position,
-    Region,
     Result,
     Role,
 )
@@ -81,16 +78,14 @@ class _Reader:
         instruction = self.backbone.instructions[number]
         assert instruction.region is not None
         region = self.backbone.regions[instruction.region]
-        if region.role is not Role.INPUT or not _is_row_by_row(region):
-            raise _not_followed(f"a gather from {region.name!r}, which is no input whose elements lie row by row")
         place = self._form(instruction.operands[0])
         self._inside.append((place, Interval(0, region.elements - 1), region.name))
         return Access(instruction.region, (*(Linear() for _ in region.shape[1:]), _axes_of(place)))
 
     def _form(self, operand: Operand) -> _Form:
         match operand:
-            case Constant(int(value), None):
-                return Linear((), value)
+            case Constant(value, None) if value == int(value):
+                return Linear((), int(value))
             case Position(index):
                 return index.renamed(lambda axis: ("axis", axis))
             case Result(number) if self.backbone.instructions[number].operator is Operator.LOAD:
@@ -179,11 +174,6 @@ def _axes_of(place: _Form) -> AxisSum:
 
 def _range_of(dtype: DType | None) -> Interval:
     return Interval(-(1 << 63), (1 << 64) - 1) if dtype is None else Interval(*integer_range(dtype))
-
-
-def _is_row_by_row(region: Region) -> bool:
-    strides = [1, *accumulate(reversed(region.shape[1:]), mul)]
-    return region.strides == tuple(reversed(strides)) and region.spread == 1 and not region.open_lengths
 
 
 def _not_followed(what: str) -> UnsupportedError:

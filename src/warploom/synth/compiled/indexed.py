@@ -8,13 +8,15 @@ ranges, in every block of the box.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import reduce
 from math import gcd
+from operator import or_
 from typing import NoReturn
 
 from warploom.core import DType, integer_range
-from warploom.core.intervals import Interval
+from warploom.core.intervals import Bound, Interval
 from warploom.core.linear import Linear
 from warploom.ptx import TYPE_BITS
 from warploom.ptx.syntax import Instruction
@@ -61,8 +63,7 @@ class IndexedWords:
             case (("add" | "sub"), (a, b)):
                 return self._sum(opcode, a, b, wide)
             case "mad", (a, b, c):
-                product = plain(a, b, 0) if ADDRESSES.isdisjoint(map(type, (a, b))) else self._product(a, b, kind, wide)
-                return self._sum("add", product, c, wide)
+                return self._sum("add", self._factors(instruction, a, b, kind, plain), c, wide)
             case "mul", (a, b) if is_wide or "lo" in instruction.modifiers:
                 return self._product(a, b, kind, wide)
             case "shl", (a, int(by)) if by.__class__ is int and by < kind.bits:
@@ -76,6 +77,15 @@ class IndexedWords:
                 return self._converted(a, target, source)
             case _:
                 raise PlacementError("data and addresses together")
+
+    def _factors(self, instruction: Instruction, a: Value, b: Value, kind: DType, plain: Callable[..., Value]) -> Value:
+        """The product of a multiplication that also adds."""
+        if ADDRESSES.isdisjoint(map(type, (a, b))):
+            return plain(a, b, 0)
+        if isinstance(a, int) and isinstance(b, int):
+            return self.launch.places.function("mul", instruction.modifiers, kind, plain)(a, b)
+        wide = register_kind(f"u{2 * kind.bits}") if "wide" in instruction.modifiers else kind
+        return self._product(a, b, kind, wide)
 
     def _undefined(self, value: Value) -> Undefined | None:
         return undefined_in(value.offset if isinstance(value, Indexed) else value)
@@ -109,24 +119,26 @@ class IndexedWords:
 
     def _either(self, a: Value, b: Value, kind: DType) -> Value:
         """The bitwise or of words that share no bit: their sum."""
-        used = 0
-        for value in (a, b):
-            for bits in self._bits_of(self._number(value, SIGNED[kind.bits]), kind.bits):
-                if bits & used:
-                    raise PlacementError("the bits of data and the position of a block together")
-                used |= bits
+        x, y = (self._bits_of(self._number(value, SIGNED[kind.bits]), kind.bits) for value in (a, b))
+        if x & y:
+            raise PlacementError("the bits of data and the position of a block together")
         return self._sum("add", a, b, kind)
 
-    def _bits_of(self, number: _Number, width: int) -> Iterator[int]:
-        """For each part of a sum the bits that may be set in it."""
+    def _bits_of(self, number: _Number, width: int) -> int:
+        """The bits that may be set in the word: part by part where no two share one, else from what divides all that varies."""
         base, moving = number.base + number.data.constant, self.launch.places.moving
         low = gcd(1 << width, *number.slopes.values())
-        yield base % low
-        least, most = moving.range(base - base % low, number.slopes)
-        yield _bits_from(low, most if least >= 0 else -1, width)
+        parts = [base % low, _bits_from(low, moving.range(base - base % low, number.slopes), width)]
         for word, times in number.data.terms:
             held = self._gathers.range_of(word).scaled(times)
-            yield _bits_from(times & -times, int(held.high) if held.low >= 0 else -1, width)
+            parts.append(_bits_from(times & -times, (held.low, held.high), width))
+        used = reduce(or_, parts)
+        if sum(part.bit_count() for part in parts) == used.bit_count():
+            return used
+        low = gcd(low, *(times for _, times in number.data.terms))
+        least, most = moving.range(base - base % low, number.slopes)
+        varying = self._bounds(number.data.shifted(-number.data.constant))
+        return base % low | _bits_from(low, (least + varying.low, most + varying.high), width)
 
     def _limited(self, opcode: str, a: Value, b: Value, kind: DType) -> Value:
         x, y = self._number(a, kind), self._number(b, kind)
@@ -195,9 +207,10 @@ class IndexedWords:
         return self.launch.gathers
 
 
-def _bits_from(low: int, most: int, width: int) -> int:
-    """The bits that multiples of a power of two up to `most` may have; below 0: whatever they are."""
-    return ((1 << (most.bit_length() if most >= 0 else width)) - 1) & -low & ((1 << width) - 1)
+def _bits_from(low: int, ends: tuple[Bound, Bound], width: int) -> int:
+    """The bits that multiples of a power of two between these ends may have, in two's complement."""
+    least, most = ends
+    return ((1 << (int(most).bit_length() if least >= 0 else width)) - 1) & -low & ((1 << width) - 1)
 
 
 def _refuse() -> NoReturn:

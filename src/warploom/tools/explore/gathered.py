@@ -1,4 +1,4 @@
-"""What a proof takes for granted of the index arrays of a kernel's gathers."""
+"""Index arrays of a kernel's gathers, and what a proof takes for granted of them."""
 
 from __future__ import annotations
 

@@ -106,8 +106,8 @@ class SymbolicEvaluation(Evaluation):
         (place,) = instruction.operands
         places: Any = np.empty(tuple(self.sizes[a] for a in axes), object)
         places[...] = self.operand(place, instruction, axes, fixed, carried)
-        starts = self.starts(access, axes, fixed, np.frompyfunc(_constant_of, 1, 1)(places))
-        return _each(lambda start, at: element_behind(start, _index_of(at).terms), [starts, places])
+        starts = self.starts(access, axes, fixed, _each(_constant_of, [places]))
+        return _each(_element_at, [starts, places])
 
     def starts(self, access: Access, axes: tuple[int, ...], fixed: dict[int, int], places: Array) -> Terms:
         """The elements at these places of an array, where a gather counts on from, by elements of index arrays.
@@ -116,7 +116,11 @@ class SymbolicEvaluation(Evaluation):
         """
         del axes, fixed
         name = self.backbone.regions[access.region].name
-        return _each(lambda place: atom(name, (place,)), [places])
+
+        def start(place: int) -> Term:
+            return atom(name, (place,))
+
+        return _each(start, [places])
 
     def compute(self, instruction: Instruction, operands: list[Terms]) -> Terms:
         operator, dtype = instruction.operator, instruction.dtype
@@ -200,6 +204,10 @@ def _index_of(value: Term | Linear[Term]) -> Linear[Term]:
     if isinstance(value, Linear):
         return value
     return Linear((), int(value.data[0])) if value.op == "constant" else variable(value)
+
+
+def _element_at(start: Term, place: Term | Linear[Term]) -> Term:
+    return element_behind(start, _index_of(place).terms)
 
 
 def _constant_of(value: Term | Linear[Term]) -> int:
@@ -288,12 +296,11 @@ def _source(backbone: Backbone, instruction: Instruction) -> DType:
             raise AssertionError(f"a conversion of {operand}")
 
 
-def _one(term: object) -> Terms:
+def _one(term: Term) -> Terms:
     found = np.empty((), object)
     found[()] = term
     return found
 
 
 def _each(function: Callable[..., object], operands: list[Terms]) -> Terms:
-    found: Any = np.frompyfunc(function, len(operands), 1)(*operands)
-    return found if isinstance(found, np.ndarray) else _one(found)
+    return np.asarray(np.frompyfunc(function, len(operands), 1)(*operands), object)

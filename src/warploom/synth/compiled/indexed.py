@@ -10,9 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import reduce
 from math import gcd
-from operator import or_
 from typing import NoReturn
 
 from warploom.core import DType, integer_range
@@ -101,7 +99,7 @@ class IndexedWords:
 
     def _product(self, a: Value, b: Value, kind: DType, wide: DType) -> Value:
         value, times = (a, b) if isinstance(a, Indexed) else (b, a)
-        if not isinstance(value, Indexed) or times.__class__ is not int:
+        if not isinstance(value, Indexed) or not isinstance(times, int) or isinstance(times, Placed):
             _refuse()
         if wide.bits > kind.bits:
             return self._value(self._number(value, kind).scaled(number_of(times, kind)), wide)
@@ -132,7 +130,9 @@ class IndexedWords:
         for word, times in number.data.terms:
             held = self._gathers.range_of(word).scaled(times)
             parts.append(_bits_from(times & -times, (held.low, held.high), width))
-        used = reduce(or_, parts)
+        used = 0
+        for part in parts:
+            used |= part
         if sum(part.bit_count() for part in parts) == used.bit_count():
             return used
         low = gcd(low, *(times for _, times in number.data.terms))

@@ -12,6 +12,7 @@ from warploom.terms.forms import LARGEST_FORM, FormTooLargeError, Monomial, Norm
 from warploom.terms.mixed import mixed, mixed_op
 from warploom.terms.normal import Canonical, Normaliser, equal, normal
 from warploom.terms.partial import PARTIAL, beyond_numbers, condition_of_value, is_partial, without_value
+from warploom.terms.places import READ, element_behind, is_element_behind
 from warploom.terms.products import NotSumOfProductsError, ProductReader
 from warploom.terms.promotion import Stored
 from warploom.terms.term import (
@@ -41,6 +42,7 @@ __all__ = [
     "IN_RANGE",
     "LARGEST_FORM",
     "PARTIAL",
+    "READ",
     "Algebra",
     "AlgebraName",
     "Canonical",
@@ -68,12 +70,14 @@ __all__ = [
     "condition_of_value",
     "constant",
     "convert",
+    "element_behind",
     "element_text",
     "equal",
     "evaluate",
     "form_text",
     "held_number",
     "holds",
+    "is_element_behind",
     "is_exact",
     "is_partial",
     "iterate_post",

@@ -9,8 +9,8 @@ import pytest
 
 import warploom as wl
 from warploom import f32, f64, i8, i32, i64, pad, u8, u64
-from warploom.core import UnsupportedError, UserError
-from warploom.schedule.backbone import backbone_text, evaluate, evaluate_terms, parse_backbone, places_of
+from warploom.core import UserError
+from warploom.schedule.backbone import backbone_text, evaluate, parse_backbone, places_of
 from warploom.schedule.calls import Calls, EvaluatedRunner, Signature, pack_signature, plain_runner, unpack_signature
 from warploom.schedule.cpu import find_compiler
 from warploom.schedule.frontend import TensorFunction
@@ -100,21 +100,17 @@ def test_plain_loops_and_the_evaluation_are_as_numpy(function: TensorFunction) -
     "function", [picked, *(pytest.param(f, marks=pytest.mark.slow) for f in (embed, padded, both, mean))], ids=lambda f: f.name
 )
 @pytest.mark.parametrize("target", [pytest.param("cpu", marks=pytest.mark.slow), "sm_90"])
-def test_explored_kernels_are_tested(function: TensorFunction, target: str) -> None:
+def test_explored_kernels_are_judged(function: TensorFunction, target: str) -> None:
     given, wanted = case(function, 37, 19, 1)
     sizes = dict(Signature.of(function).bind(given, {}).sizes)
     found = wl.explore(function, sizes=sizes, target=target, nodes=3, budget_s=600, threads=2 if target == "cpu" else None)
-    assert (found.status, found.verdict) == ("solved", "tested")
+    assert found.status == "solved"
     if target == "cpu":
         same(found(*given), wanted)
+    elif function is padded:
+        assert found.verdict == "tested" and "PROOF_" in str(found.line["proof_reason"])
     else:
-        assert "PROOF_" in str(found.line["proof_reason"])
-
-
-def test_proofs_do_not_follow_gathers() -> None:
-    (stage,) = picked.program({"n": 4, "c": 3}).stages
-    with pytest.raises(UnsupportedError, match=r"PROOF_GATHER.*a gather from 'X'"):
-        evaluate_terms(stage)
+        assert (found.verdict, found.line.get("proof_reason")) == ("proved", None)
 
 
 def test_texts_are_read_back_and_indices_are_drawn_from_all_places() -> None:

@@ -11,6 +11,7 @@ import pytest
 from warploom.core import DType, f32, u32, u64
 from warploom.synth.compiled.arithmetic import Arithmetic, NotFollowedError
 from warploom.synth.compiled.data import Data, Indexed, NoBitsError
+from warploom.synth.compiled.indexed import IndexedWords
 from warploom.synth.compiled.instructions import _Maker  # pyright: ignore[reportPrivateUsage]
 from warploom.synth.compiled.placed import PlacementError, Places, Variable, placed
 from warploom.terms import Term, atom
@@ -115,7 +116,8 @@ def test_addresses_and_data_are_added_only() -> None:
 
     def meets(opcode: str) -> Any:
         instruction: Any = SimpleNamespace(opcode=opcode, modifiers=("b32",))
-        return _Maker._indexed(at, instruction, "u32", at.arithmetic.signless("add", u32), (TILE, index))
+        words = IndexedWords(at.launch, at.arithmetic)
+        return words.computed(instruction, u32, at.arithmetic.signless("add", u32), (TILE, index))
 
     assert meets("add") == Indexed(TILE, index)
     with pytest.raises(PlacementError, match="data and addresses together"):

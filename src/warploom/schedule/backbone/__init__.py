@@ -12,6 +12,7 @@ from warploom.schedule.backbone.evaluate import compute, evaluate, evaluate_prog
 from warploom.schedule.backbone.exact import converts_to_integers, exact_whole, only_chooses
 from warploom.schedule.backbone.extremes import paired_extremes
 from warploom.schedule.backbone.following import followers, named_by, needed, source_of, summands_of, waits_for_sum
+from warploom.schedule.backbone.gathered import Gathered, gathered_by
 from warploom.schedule.backbone.inputs import Content, inputs_of, marks_of, places_of, random_array, random_inputs, turns_of
 from warploom.schedule.backbone.joined import unlike
 from warploom.schedule.backbone.nodes import (
@@ -53,6 +54,8 @@ from warploom.schedule.backbone.programs import (
     run_time_values,
     stage_at,
 )
+from warploom.schedule.backbone.region_places import NoWindowError, reduced
+from warploom.schedule.backbone.repetitions import Repetition, joined_repetition, repetition
 from warploom.schedule.backbone.running import reads_running, running, serial_axes
 from warploom.schedule.backbone.symbolic import Elements, evaluate_terms
 from warploom.schedule.backbone.symmetric import Symmetry, symmetry_of
@@ -74,17 +77,12 @@ from warploom.schedule.backbone.tilings import (
 from warploom.schedule.backbone.verify import verify
 from warploom.schedule.backbone.widened import matrix_factors, matrix_of, widened, widens
 from warploom.schedule.backbone.window import (
-    NoWindowError,
-    Repetition,
     Use,
     Window,
     count_stored,
     evaluate_window,
-    joined_repetition,
     moved,
     points_of,
-    reduced,
-    repetition,
     stores_all,
     uses_of,
 )
@@ -93,14 +91,15 @@ from warploom.schedule.backbone.words import in_words
 __all__ = [
     "ARITY", "COMPARING", "FLOAT_ONLY", "FREE", "FUNCTIONS", "MOST_AT_RUN_TIME", "MOST_BESIDE_SIZE", "REDUCING", "ROWS",
     "Access", "Axis", "AxisSum", "AxisUse", "Backbone", "Bounded", "Carry", "Constant", "Content", "Dim", "Elements",
-    "Extent", "Instruction", "Levels", "Mask", "NoWindowError", "Operand", "Operator", "Parameter", "Position", "Previous",
+    "Extent", "Gathered", "Instruction", "Levels", "Mask", "NoWindowError", "Operand", "Operator", "Parameter", "Position",
+    "Previous",
     "Program", "Region", "Repetition", "Result", "Rewritten", "Role", "RunTimeSize", "Scope", "Symmetry", "TilePolicy",
     "TileTable", "Tiles", "Use", "Window", "access_text", "added_products", "assemble", "at_known_sizes", "at_sizes",
     "axis_sum_text", "backbone", "backbone_text", "can_bound", "compute", "converts_to_integers", "count_compulsory_bytes",
     "count_flops",
     "count_stored", "cpu_tiles",
     "cuda_tiles", "evaluate", "evaluate_bounded", "evaluate_program", "evaluate_terms", "evaluate_window", "exact_whole",
-    "extents_of", "followers", "identity_of", "in_words", "inputs_of", "joined_repetition", "kept_along_open_sums",
+    "extents_of", "followers", "gathered_by", "identity_of", "in_words", "inputs_of", "joined_repetition", "kept_along_open_sums",
     "made_again", "marks_of", "matrix_factors", "matrix_of", "matrix_tiles", "moved", "named_by", "needed", "no_tiles",
     "numbers_at_run_time", "only_chooses", "open_lengths", "open_sums", "operand_text", "paired_extremes", "paper_tiles",
     "parse_backbone",

@@ -5,7 +5,7 @@ The mathematics of the tensor function, not of a nest: no decision of a schedule
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isfinite
@@ -15,9 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warploom.core import Diagnostic, DType, UnsupportedError, to_numpy
+from warploom.core.linear import Linear, variable
 from warploom.operations import COMPARISONS
-from warploom.schedule.backbone.evaluate import Evaluation
+from warploom.schedule.backbone.evaluate import Array, Evaluation
+from warploom.schedule.backbone.gathered import gathered_by
 from warploom.schedule.backbone.nodes import (
+    Access,
     AxisSum,
     Backbone,
     Constant,
@@ -30,7 +33,7 @@ from warploom.schedule.backbone.nodes import (
     Role,
 )
 from warploom.schedule.backbone.operators import COMPARING
-from warploom.terms import Term, apply, atom, constant, convert
+from warploom.terms import Term, apply, atom, constant, convert, element_behind
 
 Terms: TypeAlias = NDArray[np.object_]
 
@@ -82,6 +85,13 @@ def _places(region: Region) -> NDArray[np.int64]:
 
 
 class SymbolicEvaluation(Evaluation):
+    def __init__(self, backbone: Backbone, memory: dict[int, Array], parameters: Mapping[str, object]) -> None:
+        super().__init__(backbone, memory, parameters)
+        gathered = gathered_by(backbone)
+        self._accesses = {id(backbone.instructions[n]): access for n, access in gathered.accesses.items()}
+        self._computing = {id(backbone.instructions[n]) for n in gathered.computing}
+        """Instructions whose values are no terms, but sums of elements of index arrays."""
+
     def number(self, value: object, dtype: DType) -> Terms:
         return _one(value if isinstance(value, Term) else number_of(value, dtype))
 
@@ -89,14 +99,33 @@ class SymbolicEvaluation(Evaluation):
         found: Any = np.frompyfunc(lambda place: number_of(place, dtype), 1, 1)(self.index_of(index, axes, fixed))
         return _one(found) if isinstance(found, Term) else found
 
-    def gather(self, region: int, places: Terms) -> Terms:
-        del places
-        name = self.backbone.regions[region].name
-        message = f"expected operations that the proof of explored kernels follows, got a gather from {name!r}"
-        raise UnsupportedError(Diagnostic("PROOF_GATHER", message, fix="The result is tested, not proved."))
+    def apply(self, instruction: Instruction, axes: tuple[int, ...], fixed: dict[int, int], carried: Terms | None) -> Terms:
+        access = self._accesses.get(id(instruction))
+        if access is None:
+            return super().apply(instruction, axes, fixed, carried)
+        (place,) = instruction.operands
+        places: Any = np.empty(tuple(self.sizes[a] for a in axes), object)
+        places[...] = self.operand(place, instruction, axes, fixed, carried)
+        starts = self.starts(access, axes, fixed, _each(_constant_of, [places]))
+        return _each(_element_at, [starts, places])
+
+    def starts(self, access: Access, axes: tuple[int, ...], fixed: dict[int, int], places: Array) -> Terms:
+        """The elements at these places of an array, where a gather counts on from, by elements of index arrays.
+
+        access: what the places are, in the axes.
+        """
+        del axes, fixed
+        name = self.backbone.regions[access.region].name
+
+        def start(place: int) -> Term:
+            return atom(name, (place,))
+
+        return _each(start, [places])
 
     def compute(self, instruction: Instruction, operands: list[Terms]) -> Terms:
         operator, dtype = instruction.operator, instruction.dtype
+        if id(instruction) in self._computing:
+            return _each(lambda *items: _index_by(operator, *map(_index_of, items)), operands)
         if operator is Operator.CAST:
             source = _source(self.backbone, instruction)
 
@@ -169,6 +198,35 @@ def term_of(operator: Operator, *operands: Term) -> Term:
             raise AssertionError(f"{operator.value} is no arithmetic on one type")
         case _:
             return apply(operator.value, *operands)
+
+
+def _index_of(value: Term | Linear[Term]) -> Linear[Term]:
+    if isinstance(value, Linear):
+        return value
+    return Linear((), int(value.data[0])) if value.op == "constant" else variable(value)
+
+
+def _element_at(start: Term, place: Term | Linear[Term]) -> Term:
+    return element_behind(start, _index_of(place).terms)
+
+
+def _constant_of(value: Term | Linear[Term]) -> int:
+    return _index_of(value).constant
+
+
+def _index_by(operator: Operator, *sums: Linear[Term]) -> Linear[Term]:
+    """A step on the way to a place, of sums that `gathered_by` has read."""
+    match operator, sums:
+        case Operator.ADD, (a, b):
+            return a.plus(b)
+        case Operator.MUL, ((a, Linear(terms=(), constant=times)) | (Linear(terms=(), constant=times), a)):
+            return a.scaled(times)
+        case ((Operator.MOVE | Operator.CAST), (a,)):
+            return a
+        case ((Operator.MIN | Operator.MAX), ((a, Linear(terms=())) | (Linear(terms=()), a))):
+            return a
+        case _:
+            raise AssertionError(f"{operator.value} on the way to a place")
 
 
 def _compared(operator: Operator, dtype: DType, a: Term, b: Term) -> Term:
@@ -244,6 +302,5 @@ def _one(term: Term) -> Terms:
     return found
 
 
-def _each(function: Callable[..., Term], operands: list[Terms]) -> Terms:
-    found: Any = np.frompyfunc(function, len(operands), 1)(*operands)
-    return _one(found) if isinstance(found, Term) else found
+def _each(function: Callable[..., object], operands: list[Terms]) -> Terms:
+    return np.asarray(np.frompyfunc(function, len(operands), 1)(*operands), object)

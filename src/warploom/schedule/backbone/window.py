@@ -11,13 +11,15 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
-from math import gcd, inf, prod
+from math import inf, prod
 
 import numpy as np
 from numpy.typing import NDArray
 
+from warploom.core import DType
 from warploom.schedule.backbone.evaluate import Array
 from warploom.schedule.backbone.following import named_by
+from warploom.schedule.backbone.gathered import accesses_of, gathered_by
 from warploom.schedule.backbone.nodes import (
     Access,
     AxisSum,
@@ -33,30 +35,21 @@ from warploom.schedule.backbone.nodes import (
     Role,
 )
 from warploom.schedule.backbone.programs import Program
-from warploom.schedule.backbone.running import reads_running
+from warploom.schedule.backbone.region_places import (
+    NoWindowError,
+    axes_of,
+    check_injective,
+    flat_places,
+    indices_of,
+    reduced,
+    stores_of,
+)
+from warploom.schedule.backbone.repetitions import Repetition, check_repeated, weight_of
 from warploom.schedule.backbone.symbolic import SymbolicEvaluation, Terms, term_of
-from warploom.terms import GREATEST, Term, apply, atom
+from warploom.terms import GREATEST, Term, apply, atom, constant
 
 Points = Sequence[Sequence[int]]
 """Points of each axis, ascending."""
-
-
-class NoWindowError(Exception):
-    """Why the parts of a backbone are not followed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Repetition:
-    """Points of an axis that is summed over, taken as so many steps from some of them."""
-
-    axis: int
-    firsts: tuple[int, ...]
-    """For each loop that takes so many steps, the first point of its first step."""
-    width: int
-    """Points of a step."""
-    steps: int
-    is_open: bool = False
-    """True if a size known at run time adds further steps: the points behind them lie as many steps further on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +86,12 @@ def evaluate_window(
 
     NoWindowError where it needs values of other parts, or what the backbone writes.
     """
-    _check_no_positions(backbone.instructions)
+    _check_no_positions(backbone, backbone.instructions)
     is_part = {a for a, axis in enumerate(backbone.axes) if len(points[a]) != axis.size}
     _check_point_to_point(backbone, backbone.instructions, is_part)
     found = _WindowEvaluation(backbone, points, repeated, uses or {})
     if repeated is not None:
-        _check_repeated(backbone, repeated)
+        check_repeated(backbone, repeated)
     found.run_all()
     return Window(points, {backbone.regions[n].name: stored for n, stored in found.stored.items()}, found.sums)
 
@@ -195,21 +188,40 @@ class _WindowEvaluation(SymbolicEvaluation):
         places, inside = self.places(access, axes, fixed)
         if access.fill is None and not inside.all():
             raise IndexError(f"a load from {region.name!r} leaves its shape")
-        flat = np.broadcast_to(_flat(region, places), inside.shape)
-        steps = np.broadcast_to(_flat(region, [self._index(i, axes, fixed, self.steps) for i in access.indices]), inside.shape)
-        use = self.uses.get(access, Use(region.name, region.name))
-        behind = np.broadcast_to(_flat(region, [self._index(i, axes, fixed, self.behind) for i in access.indices]), inside.shape)
+        flat = np.broadcast_to(flat_places(region, places), inside.shape)
         found = np.empty(flat.shape, object)
         found[...] = self.number(access.fill or 0.0, region.dtype)[()]
-        found[inside] = [
-            self._symbol(use.at_end if is_behind else use.name, k, step)
-            for k, step, is_behind in zip(flat[inside].tolist(), steps[inside].tolist(), behind[inside].tolist(), strict=True)
-        ]
+        found[inside] = self._elements(access, axes, fixed, flat, inside)
         return found
+
+    def starts(self, access: Access, axes: tuple[int, ...], fixed: dict[int, int], places: Array) -> Terms:
+        inside = np.ones(tuple(self.sizes[a] for a in axes), bool)
+        found = np.empty(inside.shape, object)
+        found[inside] = self._elements(access, axes, fixed, np.broadcast_to(places, inside.shape), inside)
+        return found
+
+    def position(self, index: AxisSum, dtype: DType, axes: tuple[int, ...], fixed: dict[int, int]) -> Terms:
+        found = self._index(index, axes, fixed, self.coordinates) + index.constant
+        return np.asarray(np.frompyfunc(lambda place: constant(int(place)), 1, 1)(found), object)
+
+    def _elements(
+        self, access: Access, axes: tuple[int, ...], fixed: dict[int, int], places: Array, inside: NDArray[np.bool_]
+    ) -> list[Term]:
+        """The elements at these places inside, by the names of their uses."""
+        region = self.backbone.regions[access.region]
+        use = self.uses.get(access, Use(region.name, region.name))
+        steps, behind = (
+            np.broadcast_to(flat_places(region, [self._index(i, axes, fixed, by) for i in access.indices]), inside.shape)
+            for by in (self.steps, self.behind)
+        )
+        return [
+            self._symbol(use.at_end if is_behind else use.name, k, step)
+            for k, step, is_behind in zip(places[inside].tolist(), steps[inside].tolist(), behind[inside].tolist(), strict=True)
+        ]
 
     def store(self, access: Access, axes: tuple[int, ...], value: Terms) -> None:
         places, inside = self.places(access, axes, {})
-        flat = _flat(self.backbone.regions[access.region], places)
+        flat = flat_places(self.backbone.regions[access.region], places)
         into = self.stored.setdefault(access.region, {})
         flat = np.broadcast_to(flat, inside.shape)
         into.update(zip(flat[inside].tolist(), np.broadcast_to(value, inside.shape)[inside].tolist(), strict=True))
@@ -221,96 +233,6 @@ class _WindowEvaluation(SymbolicEvaluation):
         return self._symbols[key]
 
 
-def _flat(region: Region, places: Sequence[Array]) -> NDArray[np.int64]:
-    total = np.zeros((), np.int64)
-    for place, stride in zip(places, region.strides, strict=True):
-        total = total + stride * place
-    return np.asarray(total, np.int64)
-
-
-# ------------------------------------------------------------ sums of many steps
-
-
-def repetition(backbone: Backbone, moves: Mapping[str, tuple[int, Sequence[int]]], steps: int) -> Repetition:
-    """The points of a summed axis that so many steps of a loop visit. NoWindowError.
-
-    moves: by input that moves with the steps, by how many elements, and the places of the first step.
-    """
-    loads = [i.access for i in backbone.instructions if i.operator is Operator.LOAD and i.access is not None]
-    for axis in sorted(reduced(backbone)):
-        weights = [(backbone.regions[a.region], a, _weight(backbone.regions[a.region], a, axis)) for a in loads]
-        widths = {moves[r.name][0] // w for r, _, w in weights if r.name in moves and w}
-        if len(widths) != 1 or any(w * next(iter(widths)) != (moves[r.name][0] if r.name in moves else 0) for r, _, w in weights):
-            continue
-        (width,) = widths
-        size = backbone.axes[axis].size
-        firsts = [f for r, a, _ in weights if r.name in moves and (f := _first(r, a, axis, size, moves[r.name][1])) is not None]
-        if width > 0 and firsts and 0 <= min(firsts) <= size - width * steps:
-            return Repetition(axis, (min(firsts),), width, steps)
-    raise NoWindowError("expected a loop whose steps go along one axis that is summed over")
-
-
-def joined_repetition(found: Sequence[Repetition]) -> Repetition:
-    """Several loops, as one that takes the same steps from several points. NoWindowError."""
-    one = found[0]
-    firsts = tuple(sorted(f for r in found for f in r.firsts))
-    reach = one.width * one.steps
-    if any((r.axis, r.width, r.steps) != (one.axis, one.width, one.steps) or r.is_open or one.is_open for r in found[1:]) or any(
-        b - a < reach for a, b in itertools.pairwise(firsts)
-    ):
-        raise NoWindowError("expected loops that leave out as many steps each, of other points of one sum")
-    return Repetition(one.axis, firsts, one.width, one.steps, one.is_open)
-
-
-def _weight(region: Region, access: Access, axis: int) -> int:
-    """By how many elements the access lies further on at the next point of the axis."""
-    return sum(s * c for s, index in zip(region.strides, access.indices, strict=True) for a, c in index.terms if a == axis)
-
-
-def _first(region: Region, access: Access, axis: int, size: int, places: Sequence[int]) -> int | None:
-    """The first point of the axis at these places, where an index of the access is that axis, or counts through all of its points
-    before other axes go on."""
-    for dimension, index in enumerate(access.indices):
-        whole = gcd(*(c for a, c in index.terms if a != axis))
-        if index.coefficient(axis) == 1 and (whole == 0 or whole >= size):
-            found = _indices(region, np.asarray(places, np.int64))[dimension] - index.constant
-            return int((found % whole if whole else found).min())
-    return None
-
-
-def _may_leave(backbone: Backbone, access: Access, repeated: Repetition) -> bool:
-    """Whether an index of the access that moves with the axis may be outside of the array. Of an axis whose length is not known
-    nobody knows."""
-    for index, size in zip(access.indices, backbone.regions[access.region].shape, strict=True):
-        if index.coefficient(repeated.axis):
-            if repeated.is_open:
-                return True
-            reach = [step * (backbone.axes[a].size - 1) for a, step in index.terms]
-            if index.constant + sum(min(0, r) for r in reach) < 0 or index.constant + sum(max(0, r) for r in reach) >= size:
-                return True
-    return False
-
-
-def _check_repeated(backbone: Backbone, repeated: Repetition) -> None:
-    """Checks that the axis is only summed over, and that being inside an array does not depend on it."""
-    name = backbone.axes[repeated.axis].name
-    for instruction in backbone.instructions:
-        access = instruction.access
-        if access is not None and access.fill is not None and _may_leave(backbone, access, repeated):
-            raise NoWindowError(f"expected all points of {name} to be inside {backbone.regions[access.region].name}")
-        if instruction.operator is Operator.STORE and repeated.axis in instruction.axes:
-            raise NoWindowError(f"expected no store at each point of {name}")
-        if any(reads_running(backbone.instructions, o) for o in instruction.operands):
-            raise NoWindowError(f"expected no running value, got one in {instruction.name}")
-        for operand in instruction.operands:
-            if isinstance(operand, Result):
-                producer = backbone.instructions[operand.instruction]
-                is_summed = producer.carry is not None and repeated.axis in producer.carry.reduced
-                is_own = repeated.axis in operand.mapped and repeated.axis in instruction.axes
-                if repeated.axis in producer.axes and not is_summed and not is_own:
-                    raise NoWindowError(f"expected {instruction.name} to use its own point of {name}")
-
-
 # ------------------------------------------------------------ which part
 
 
@@ -318,15 +240,15 @@ def points_of(backbone: Backbone, elements: Mapping[str, NDArray[np.int64]]) -> 
     """The smallest part that stores these places of outputs, if the axes of each store are the array's. NoWindowError."""
     found = whole(backbone)
     stored: dict[int, set[int]] = {}
-    for access in _stores(backbone):
+    for access in stores_of(backbone):
         region = backbone.regions[access.region]
         places = elements.get(region.name)
         if places is None or not len(places):
             continue
-        for (axis, coefficient, constant), index in zip(_axes_of(access), _indices(region, places), strict=True):
+        for (axis, coefficient, first), index in zip(axes_of(access), indices_of(region, places), strict=True):
             if axis is None:
                 continue
-            stored.setdefault(axis, set()).update(((np.unique(index) - constant) // coefficient).tolist())
+            stored.setdefault(axis, set()).update(((np.unique(index) - first) // coefficient).tolist())
     for axis, points in stored.items():
         inside = sorted(p for p in points if 0 <= p < backbone.axes[axis].size)
         if axis not in reduced(backbone) and inside:
@@ -336,20 +258,20 @@ def points_of(backbone: Backbone, elements: Mapping[str, NDArray[np.int64]]) -> 
 
 def count_stored(backbone: Backbone, name: str) -> int:
     """Places of an output that the backbone stores. NoWindowError where they are not known to be different ones."""
-    stores = [a for a in _stores(backbone) if backbone.regions[a.region].name == name]
+    stores = [a for a in stores_of(backbone) if backbone.regions[a.region].name == name]
     if len(stores) != 1:
         raise NoWindowError(f"expected one instruction that stores to {name}, got {len(stores)}")
     (access,) = stores
     region = backbone.regions[access.region]
-    _check_injective(region)
-    axes = _axes_of(access)
+    check_injective(region)
+    axes = axes_of(access)
     own = [axis for axis, _, _ in axes if axis is not None]
     instruction = next(i for i in backbone.instructions if i.access is access)
     if len(set(own)) < len(own) or set(own) != set(instruction.axes):
         raise NoWindowError(f"expected each place of {name} to be stored once")
-    for (axis, coefficient, constant), size in zip(axes, region.shape, strict=True):
-        last = constant if axis is None else constant + coefficient * (backbone.axes[axis].size - 1)
-        if min(constant, last) < 0 or max(constant, last) >= size:
+    for (axis, coefficient, first), size in zip(axes, region.shape, strict=True):
+        last = first if axis is None else first + coefficient * (backbone.axes[axis].size - 1)
+        if min(first, last) < 0 or max(first, last) >= size:
             raise NoWindowError(f"expected all stores to {name} to be inside it")
     return prod(backbone.axes[axis].size for axis in own)
 
@@ -388,7 +310,7 @@ def moved(
     """
     instructions = backbone.instructions if outputs is None else _computed_for(backbone, outputs)
     stored = {name: by for name, by in moves.items() if outputs is None or name in outputs}
-    _check_no_positions(instructions)
+    _check_no_positions(backbone, instructions)
     shifts = [_axis_shifts(backbone, {name: by[n] for name, by in stored.items()}) for n in range(len(counts))]
     used = [n for n, count in enumerate(counts) if count > 1]
     moving = {a for n in used for a, by in enumerate(shifts[n]) if by}
@@ -405,8 +327,9 @@ def moved(
                 size += sum(more * place for more, place in zip(grown.get(run_time.name, ()), end, strict=False))
             if not 0 <= own[0] + by <= own[-1] + by < size:
                 raise NoWindowError(f"expected every block's part of axis {backbone.axes[axis].name} to be inside it")
+    accesses = accesses_of(backbone)
     for instruction in instructions:
-        access = instruction.access
+        access = accesses.get(id(instruction))
         if access is None:
             continue
         region = backbone.regions[access.region]
@@ -453,16 +376,17 @@ def uses_of(
     shifts = [_axis_shifts(backbone, {name: by[n] for name, by in moves.items()}) for n in range(len(counts))]
     used = [n for n, count in enumerate(counts) if count > 1]
     found: dict[Access, Use] = {}
+    accesses = accesses_of(backbone)
     for instruction in backbone.instructions:
-        access = instruction.access
-        if access is None or instruction.operator is not Operator.LOAD:
+        access = accesses.get(id(instruction))
+        if access is None or instruction.operator is Operator.STORE:
             continue
         region = backbone.regions[access.region]
         own = {name: by for name, by in moves.items() if name.partition("@")[0] == region.name}
         by = {n: _moved_by(region, access, shifts[n]) for n in used}
         step = 0
         if repeated is not None and repeated.is_open:
-            step = _weight(region, access, repeated.axis) * repeated.width
+            step = weight_of(region, access, repeated.axis) * repeated.width
         at_end = {n: b + (step if n == length else 0) for n, b in by.items()}
         names = [next((u for u, m in own.items() if all(m[n] == wanted[n] for n in used)), "") for wanted in (by, at_end)]
         if own and not all(names):
@@ -484,13 +408,13 @@ def _shift(terms: Sequence[tuple[int, int]], shifts: Sequence[int]) -> int:
 def _axis_shifts(backbone: Backbone, moves: Mapping[str, int]) -> list[int]:
     """By how many points each axis moves when places of the outputs do so."""
     found: dict[int, int] = {}
-    for access in _stores(backbone):
+    for access in stores_of(backbone):
         region = backbone.regions[access.region]
         if region.name not in moves:
             continue
-        _check_injective(region)
+        check_injective(region)
         left = moves[region.name]
-        for stride, (axis, coefficient, _) in sorted(zip(region.strides, _axes_of(access), strict=True), key=lambda d: -d[0]):
+        for stride, (axis, coefficient, _) in sorted(zip(region.strides, axes_of(access), strict=True), key=lambda d: -d[0]):
             step = _nearest(left, stride) if axis is not None else 0
             left -= step * stride
             if axis is None:
@@ -506,10 +430,11 @@ def _nearest(value: int, stride: int) -> int:
     return value // stride if value >= 0 else -(-value // stride)
 
 
-def _check_no_positions(instructions: Sequence[Instruction]) -> None:
-    """NoWindowError where an index is a number: other parts have other ones."""
+def _check_no_positions(backbone: Backbone, instructions: Sequence[Instruction]) -> None:
+    """NoWindowError where an index is a number, and no part of a place: other parts have other ones."""
+    of_places = {id(backbone.instructions[n]) for n in gathered_by(backbone).computing}
     for instruction in instructions:
-        if any(isinstance(o, Position) for o in instruction.operands):
+        if id(instruction) not in of_places and any(isinstance(o, Position) for o in instruction.operands):
             raise NoWindowError(f"expected no index as a number, got {instruction.name}")
 
 
@@ -550,46 +475,3 @@ def _check_inside_alike(backbone: Backbone, access: Access, points: Points, corn
 
 def _is_alike(value: int, least: int, most: int, size: int) -> bool:
     return value + most < 0 or value + least >= size or (value + least >= 0 and value + most < size)
-
-
-# ------------------------------------------------------------ arrays
-
-
-def _stores(backbone: Backbone) -> list[Access]:
-    return [i.access for i in backbone.instructions if i.operator is Operator.STORE and i.access is not None]
-
-
-def reduced(backbone: Backbone) -> set[int]:
-    """Axes over which something is summed, or the like."""
-    return {a for i in backbone.instructions if i.carry is not None for a in i.carry.reduced}
-
-
-def _axes_of(access: Access) -> list[tuple[int | None, int, int]]:
-    """By dimension of the array: the axis, its coefficient and the constant of a store's index."""
-    found: list[tuple[int | None, int, int]] = []
-    for index in access.indices:
-        if len(index.terms) > 1:
-            raise NoWindowError("expected stores whose indices are single axes")
-        axis, coefficient = index.terms[0] if index.terms else (None, 1)
-        if coefficient < 1:
-            raise NoWindowError("expected stores whose indices grow with their axes")
-        found.append((axis, coefficient, index.constant))
-    return found
-
-
-def _check_injective(region: Region) -> None:
-    """NoWindowError unless each place of the array has one index: each stride is longer than all that the smaller ones reach."""
-    pairs = sorted(zip(region.strides, region.shape, strict=True), reverse=True)
-    for n, (stride, _) in enumerate(pairs):
-        if stride < 1 + sum((size - 1) * other for other, size in pairs[n + 1 :]):
-            raise NoWindowError(f"expected an array {region.name} whose places have one index each")
-
-
-def _indices(region: Region, places: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """The index of each place in each dimension."""
-    _check_injective(region)
-    found: dict[int, NDArray[np.int64]] = {}
-    left = places
-    for dimension in sorted(range(len(region.shape)), key=lambda d: -region.strides[d]):
-        found[dimension], left = np.divmod(left, region.strides[dimension])
-    return [found[d] for d in range(len(region.shape))]

@@ -26,6 +26,7 @@ from warploom.synth.compiled.execution import (
 )
 from warploom.synth.compiled.faults import Access, Fault, FaultError
 from warploom.synth.compiled.handover import Cell, HandedArgument, Handover, StoodError, Word
+from warploom.synth.compiled.index_arrays import IndexArray, IndexArrays
 from warploom.synth.compiled.moving import PeriodError
 from warploom.synth.compiled.plain_specs import check_parameters, run_plain_spec
 from warploom.synth.compiled.proof import CompiledProof, Wanted, joined_domain, judged, prove_by_cases, prove_launch
@@ -37,7 +38,8 @@ from warploom.synth.compiled.totals import MovingError, Totals
 
 __all__ = [
     "RECONVERGED", "USE", "Access", "Argument", "ArrayArgument", "AsCompiled", "Axes", "Box", "Cell",
-    "CompiledProof", "Content", "Difference", "Fault", "FaultError", "HandedArgument", "Handover", "ImpliedGroup", "Layout",
+    "CompiledProof", "Content", "Difference", "Fault", "FaultError", "HandedArgument", "Handover", "ImpliedGroup", "IndexArray",
+    "IndexArrays", "Layout",
     "MovingError", "NotAlikeError", "Opaque", "PeriodError", "Repeat", "ScalarArgument", "Sealed", "StoodError", "Stores",
     "Symbol", "SymbolicRun", "Totals", "Undefined", "Wanted", "Word", "check_parameters", "count_of_different", "elements_moved",
     "in_first_block", "joined_domain", "judged", "number_of", "prove_by_cases", "prove_compiled", "prove_equivalent",

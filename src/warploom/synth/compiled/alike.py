@@ -19,8 +19,8 @@ from warploom.synth.compiled.data import Comparison, Data, Undefined, Value
 from warploom.synth.compiled.faults import Triple
 from warploom.synth.compiled.memory import Region, Stored
 from warploom.synth.compiled.names import NAME, Names, is_name
-from warploom.synth.compiled.renaming import SUM, rebuilt
-from warploom.terms import Term, atom
+from warploom.synth.compiled.renaming import LIMITED, SUM, rebuilt
+from warploom.terms import Term, atom, is_element_behind
 
 _MOST_CLASSES = 8
 _LIKE_ANOTHER = Undefined("a value like that of another thread", 0)
@@ -125,6 +125,8 @@ class Translations:
     def common(self, column: list[Value]) -> list[Value] | None:
         """The representatives' values, where all others are their translations; None where that is not seen."""
         values = [column[t] for t in self.representatives]
+        if any(isinstance(v, Term) and is_element_behind(v) for v in values):
+            return values if self._are_alike_behind(column, values) else None
         if not all(
             type(v) is int or isinstance(v, Undefined) or (isinstance(v, Term) and v.op == "atom" and v.data[2] == 1)
             for v in values
@@ -154,6 +156,26 @@ class Translations:
             elif type(value) is not type(own) or value != own:
                 return None
         return values
+
+    def _are_alike_behind(self, column: list[Value], values: list[Value]) -> bool:
+        """Whether all threads have the translations of elements at places that index arrays give, as they come from memory."""
+        self._check_classes(column, values)
+        for own in values:
+            elements = own.args if isinstance(own, Term) and is_element_behind(own) else (own,)
+            for n, element in enumerate(elements):
+                if not isinstance(element, Term):
+                    continue
+                if element.op != "atom" or element.data[0] in (SUM, NAME, LIMITED) or not element.data[1]:
+                    return False
+                others = [v.args[n] if isinstance(v, Term) and v.op == own.op and v.args else v for v in column]
+                if element.data[0] not in self._far and not self._learn(element, others):
+                    return False
+        for t, (value, group) in enumerate(zip(column, self.group, strict=True)):
+            own = values[group]
+            is_own = value is self.translated(own, t) if isinstance(own, Term) else type(value) is type(own) and value == own
+            if not is_own:
+                return False
+        return True
 
     def _are_known_translations(self, column: list[Value], values: list[Value]) -> bool:
         """Whether all threads have what was translated for them before, as where it comes back from shared memory."""

@@ -14,6 +14,7 @@ from warploom.synth.compiled.alike import ApartError, Axes, Classes
 from warploom.synth.compiled.execution import Argument, ArrayArgument, Box, SymbolicRun, run_symbolically
 from warploom.synth.compiled.faults import Triple
 from warploom.synth.compiled.moving import LENGTH, OF_BLOCK, SizeSplitError, SplitError
+from warploom.synth.compiled.threads import GathersSeen
 
 _MOST_BOXES = 64
 _MOST_PLACES = 1 << 28
@@ -42,6 +43,7 @@ def run_boxes(
     length: tuple[int, ...] = (),
     most_boxes: int = _MOST_BOXES,
     is_limit_of_all: bool = False,
+    gathers: GathersSeen | None = None,
 ) -> Iterator[tuple[Box, SymbolicRun]]:
     """The boxes that make up the grid, each with the run of its first block; is_of_threads: of its first thread.
 
@@ -77,6 +79,7 @@ def run_boxes(
                 alike=alike,
                 classes=classes,
                 step_limit=steps_left,
+                gathers=gathers,
             )
         except ApartError as apart:
             left.append((box, apart.classes))

@@ -18,11 +18,13 @@ from warploom.synth.compiled.base_two import AsCompiled
 from warploom.synth.compiled.data import Undefined, fits
 from warploom.synth.compiled.deciding import NOTHING_TOLD, Telling, drawn, fewer, whole_numbers
 from warploom.synth.compiled.division import quotients, with_quotients
-from warploom.synth.compiled.gathers import READ, Gathers
+from warploom.synth.compiled.gathers import Gathers
+from warploom.synth.compiled.index_arrays import IndexArrays
 from warploom.synth.compiled.numbers import value_of, wrapped
 from warploom.synth.compiled.rescaled import POWERS, Rescaled
 from warploom.synth.compiled.xor_sums import equal_sums
 from warploom.terms import (
+    READ,
     Algebra,
     FormTooLargeError,
     Normaliser,
@@ -122,7 +124,11 @@ class Comparison:
     """A comparison under one algebra. types: of the arrays' elements."""
 
     def __init__(
-        self, algebra: Algebra, types: Mapping[str, DType], ordered_kinds: Iterable[DType], gathers: Gathers | None = None
+        self,
+        algebra: Algebra,
+        types: Mapping[str, DType],
+        ordered_kinds: Iterable[DType],
+        gathers: Gathers | IndexArrays | None = None,
     ) -> None:
         self._gathers = gathers
         self.algebra = algebra

@@ -10,18 +10,18 @@ from warploom.ptx.syntax import Float, Instruction, Integer, Name, Pair
 from warploom.synth.compiled.arithmetic import FLUSHED, SIGN_OF_TEST, Arithmetic, NotFollowedError, register_kind
 from warploom.synth.compiled.calls import Calls, Opaque
 from warploom.synth.compiled.copies import Copies
-from warploom.synth.compiled.data import ADDRESSES, Indexed, Joined, Undefined, Value
+from warploom.synth.compiled.data import ADDRESSES, Undefined, Value
 from warploom.synth.compiled.exchanges import Exchanges
 from warploom.synth.compiled.functions import Functions
 from warploom.synth.compiled.groups import Groups
 from warploom.synth.compiled.handover import Handing, Handover
+from warploom.synth.compiled.indexed import IndexedWords
 from warploom.synth.compiled.matrices import Matrices
 from warploom.synth.compiled.operands import Operands, Reader, width_of
 from warploom.synth.compiled.placed import Placed, PlacementError
 from warploom.synth.compiled.schedule import Step, truth
 from warploom.synth.compiled.threads import Block, Lanes, Launch
 from warploom.synth.compiled.transfers import Transfers, convert_address
-from warploom.terms import Term
 
 _NOBODY = -1
 """A thread that never comes."""
@@ -43,6 +43,7 @@ class _Maker:
         self.operands = Operands(launch)
         self.arithmetic = Arithmetic(launch.data)
         self.functions = Functions(launch, self.arithmetic)
+        self.indexed = IndexedWords(launch, self.arithmetic)
         self.transfers = Transfers(launch, self.operands, self.arithmetic)
         self.copies = Copies(launch, self.operands, self.transfers)
         self.exchanges = Exchanges(launch, self.operands, self.arithmetic)
@@ -398,17 +399,17 @@ class _Maker:
         if opcode == "selp":
             return plain
         if opcode == "cvt":
-            target, source = (m for m in instruction.modifiers if m in TYPE_BITS)
-            kinds = register_kind(target), register_kind(source)
-            result = instruction.operands[0]
+            target, source = (register_kind(m) for m in instruction.modifiers if m in TYPE_BITS)
+            kind, result = source, instruction.operands[0]
             own = TYPE_BITS.get(self.launch.routine.registers.get(result.text, ""), 0) if isinstance(result, Name) else 0
+            is_followed = not target.is_float and not source.is_float and own <= target.bits
 
             def run(value: int) -> int:
-                if any(k.is_float for k in kinds) or own > kinds[0].bits:
-                    raise PlacementError(f"the result of {instruction.name}")
-                return places.widened(value, kinds[1], kinds[0].bits)
+                return places.widened(value, source, target.bits)
         else:
-            run = places.function(opcode, instruction.modifiers, register_kind(type_name), plain)
+            kind = register_kind(type_name)
+            is_followed = True
+            run = places.function(opcode, instruction.modifiers, kind, plain)
 
         def located(*values: Value) -> Value:
             if ADDRESSES.isdisjoint(map(type, values)):
@@ -418,30 +419,13 @@ class _Maker:
                     return value
             numbers = [v for v in values if isinstance(v, int)]
             try:
-                return run(*numbers) if len(numbers) == len(values) else self._indexed(instruction, type_name, plain, values)
+                if not is_followed:
+                    raise PlacementError(f"the result of {instruction.name}")
+                return run(*numbers) if len(numbers) == len(values) else self.indexed.computed(instruction, kind, plain, values)
             except PlacementError as error:
                 raise self._depends(error, index) from error
 
         return located
-
-    def _indexed(self, instruction: Instruction, type_name: str, plain: Callable[..., Value], values: tuple[Value, ...]) -> Value:
-        """Sums of addresses and data."""
-        opcode = instruction.opcode
-        kind = register_kind(type_name)
-        wide = register_kind(f"u{2 * kind.bits}") if "wide" in instruction.modifiers else kind
-        if opcode == "mad" and ADDRESSES.isdisjoint(map(type, values[:2])):
-            opcode, values = "add", (plain(values[0], values[1], 0), values[2])
-        if opcode not in ("add", "sub"):
-            raise PlacementError("data and addresses together")
-        bases = [v.base if isinstance(v, Indexed) else v if isinstance(v, int) else 0 for v in values]
-        offsets = [v.offset if isinstance(v, Indexed) else 0 if isinstance(v, int) else v for v in values]
-        base = self.launch.places.linear((1, 1 if opcode == "add" else -1), (bases[0], bases[1]), 0, wide.bits)
-        offset = self.arithmetic.signless(opcode, wide)(*offsets)
-        if not isinstance(base, Placed):
-            return self.arithmetic.signless("add", wide)(offset, base)
-        if isinstance(offset, Term | Joined):
-            return Indexed(base, offset)
-        return self.launch.places.linear((1, 1), (base, offset), 0, wide.bits) if isinstance(offset, int) else offset
 
     def _depends(self, error: PlacementError, index: int) -> Exception:
         return self.launch.unsupported(

@@ -20,6 +20,7 @@ from warploom.synth.compiled.exchanges import RECONVERGED
 from warploom.synth.compiled.execution import Argument, ArrayArgument, Symbol, SymbolicRun, run_symbolically
 from warploom.synth.compiled.faults import Fault, FaultError, Triple
 from warploom.synth.compiled.gathers import Gathers
+from warploom.synth.compiled.index_arrays import IndexArrays
 from warploom.synth.compiled.operands import WARP_NUMBER
 from warploom.synth.compiled.placed import is_about_places
 from warploom.terms import Algebra, Term, algebra_for, atom, iterate_post
@@ -65,7 +66,7 @@ class Wanted:
     """Types of integers in which the terms take a smaller or larger value or shift to the right."""
     notes: set[str] = field(default_factory=set[str])
     """Statements of the domain about the data for which the spec has a meaning."""
-    gathers: Gathers | None = None
+    gathers: Gathers | IndexArrays | None = None
     """The elements that the spec reads at indices from data."""
     of_some: Mapping[int, Term] | None = None
     """In place of `terms`: what the spec stores, by element, of which the run need only have stored some."""
@@ -231,7 +232,7 @@ def without_value(run: SymbolicRun, types: Mapping[str, DType]) -> tuple[str, li
     return reason, domains
 
 
-def _gathers(wanted: Mapping[str, Wanted]) -> Gathers | None:
+def _gathers(wanted: Mapping[str, Wanted]) -> Gathers | IndexArrays | None:
     return next((w.gathers for w in wanted.values() if w.gathers is not None), None)
 
 

@@ -9,6 +9,8 @@ from warploom.terms import Term, iterate_post
 
 SUM = "%sum"
 """Name of the symbols that stand for what the rounds of a loop add."""
+LIMITED = "%limited"
+"""Name of the symbols for a smaller or larger number that data decide."""
 
 
 def rebuilt(root: Term, leaf: Callable[[Term], Term], data: Data, done: dict[Term, Term]) -> Term:

@@ -14,6 +14,8 @@ from typing import Protocol
 import numpy as np
 
 from warploom.core import DType, Span
+from warploom.core.intervals import Interval
+from warploom.core.linear import Linear
 from warploom.ptx import Routine, Variable
 from warploom.synth.compiled.alike import Translations
 from warploom.synth.compiled.data import Data, Undefined, Value
@@ -42,9 +44,25 @@ class RoundsSeen(Protocol):
 
 
 class GathersSeen(Protocol):
-    """Reads at indices that data give (`gathers.py`)."""
+    """Reads at indices that data give (`gathers.py`, `index_arrays.py`)."""
 
-    def found(self, name: str, start: int, offset: Term, kinds: Mapping[Term, DType], size: int, count: int) -> list[Term]: ...
+    ranges: dict[Term, Interval]
+    """By word: numbers that it may be."""
+
+    def found(
+        self, name: str, start: int, offset: Term, kinds: Mapping[Term, DType], size: int, count: int
+    ) -> tuple[Linear[Term], Interval | None]:
+        """The place of the first of `count` elements of `size` bytes, `start + offset` bytes into an array, and the numbers that
+        it may be; None: all of which lie inside."""
+        ...
+
+    def elements(self, use: str, place: Linear[Term], step: int, count: int) -> list[Term]:
+        """The elements from a place on. step: elements by which they move with the rounds of a loop."""
+        ...
+
+    def modulo(self, root: Term, kinds: Mapping[Term, DType], bits: int) -> Linear[Term]: ...
+
+    def range_of(self, word: Term) -> Interval: ...
 
     def dtype(self, name: str) -> DType: ...
 

@@ -7,6 +7,8 @@ from functools import partial
 from typing import TypeAlias
 
 from warploom.core import DType
+from warploom.core.intervals import Interval
+from warploom.core.linear import Linear
 from warploom.ptx import TYPE_BITS
 from warploom.ptx.syntax import Address, Instruction, Name
 from warploom.synth.compiled.arithmetic import Arithmetic, NotFollowedError, register_kind
@@ -19,7 +21,7 @@ from warploom.synth.compiled.operands import Operands, Reader, width_of
 from warploom.synth.compiled.placed import Of, Placed, PlacementError, shifted
 from warploom.synth.compiled.schedule import Action
 from warploom.synth.compiled.threads import Block, Lanes, Launch
-from warploom.terms import Term, atom
+from warploom.terms import Term, atom, is_element_behind
 
 _SPACES = ("global", "shared", "local", "param", "const")
 _PLAIN = frozenset({
@@ -99,25 +101,56 @@ class Transfers:
         return run
 
     def _gathered(self, address: Indexed, space: str, size: int, count: int, index: int) -> tuple[Region, list[Term]]:
-        """The elements at an index from data: of an array that nobody writes, where the spec reads it, too."""
-        launch, base = self.launch, address.base
+        """The elements at an index from data: of an array that nobody writes, where the function reads it, too, or inside."""
+        launch, base, gathers = self.launch, address.base, self.launch.gathers
         region = launch.memory.at(base) if space in ("global", "generic", "const") else None
         known = [(name, times) for name, times in base.of if name in launch.places.variables]
+        moving = tuple((name, times) for name, times in base.of if name in launch.places.moving.last)
         try:
-            if launch.gathers is None or region is None or known != [(region.name, 1)] or len(base.of) > 1:
+            if gathers is None or region is None or known != [(region.name, 1)] or len(known) + len(moving) < len(base.of):
                 raise NotGatheredError("an address that depends on data")
             if region.is_written or region.is_constant != (space == "const"):
                 raise NotGatheredError(f"{region.name} read at an index from data and written")
             offset = launch.data.as_int(address.offset, UNSIGNED[64])
-            terms = launch.gathers.found(region.name, int(base) - region.base, offset, launch.data.kinds, size, count)
-        except NotGatheredError as error:
+            place, inside = gathers.found(region.name, int(base) - region.base, offset, launch.data.kinds, size, count)
+            use, step = self._followed_gather(region, moving, place, inside, size, count, index)
+        except (NotGatheredError, PlacementError) as error:
             raise launch.unsupported(
                 f"expected reads that the spec makes, at indices inside the array, got {error}", index, _GATHERS
             ) from error
         region.is_gathered = True
         if size * count > region.align:
             self.need(region, size * count, index)
-        return region, [launch.data.made(term, launch.gathers.dtype(region.name)) for term in terms]
+        dtype, terms = gathers.dtype(region.name), gathers.elements(use, place, step, count)
+        for term in terms:
+            if is_element_behind(term):
+                launch.data.made(term.args[0], dtype)
+        return region, [launch.data.made(term, dtype) for term in terms]
+
+    def _followed_gather(
+        self, region: Region, of: Of, place: Linear[Term], inside: Interval | None, size: int, count: int, index: int
+    ) -> tuple[str, int]:
+        """The use of the array, and elements by which the place moves with the rounds of a loop. It is inside the array in all
+        blocks of the box, and in all rounds."""
+        launch, moving = self.launch, self.launch.places.moving
+        slopes = {name: slope for name, slope in moving.slopes(of, 64).items() if moving.last[name]}
+        if inside is None and not moving.last:  # the spec reads it
+            return region.name, 0
+        if inside is None or region.grows or any(slope % (size * count) for slope in slopes.values()):
+            raise NotGatheredError(f"places in {region.name} that do not move by whole elements")
+        step = slopes.pop(ROUND, 0)
+        whole, ends = size * count, (int(inside.low) * size, int(inside.high) * size)
+        for end in ends if step else ():
+            self._check_steps(region, step, end, whole, slopes)
+        if self._rooms(region, ends[0], whole, slopes)[0] < 0 or self._rooms(region, ends[1], whole, slopes)[1] < 0:
+            raise NotGatheredError(f"places {place} in {region.name}, which may lie outside of it")
+        if not moving.last:
+            return region.name, 0
+        use = launch.use_of(region.name, slopes)
+        if use is None:
+            raise NotGatheredError(f"accesses to {region.name} that move in too many ways")
+        launch.loaded.add(region.name)
+        return use, step // size
 
     def extension(self, type_name: str, target: object) -> partial[Value] | None:
         """The function that fills a register wider than the loaded value: zeros, or the sign for .sN."""

@@ -54,6 +54,7 @@ from warploom.synth.compiled import (
     run_boxes,
 )
 from warploom.terms import Term, algebra_for, iterate_post
+from warploom.tools.explore.gathered import index_arrays_of
 from warploom.tools.explore.representatives import by_threads_or_blocks
 
 _MOST_STEPS = 800_000
@@ -97,7 +98,8 @@ class Blocks:
         """Names of the sizes that boxes tell: of one that blocks share out, and of one over which something is summed."""
 
     def prove(self, ptx: PtxProgram, most_steps: int, alike: Axes | None, *, is_of_threads: bool) -> CompiledProof:
-        domains: list[str] = []
+        gathers = index_arrays_of(self.stage)
+        domains = [] if gathers is None else list(gathers.notes)
         kernel, steps = self.kernel, 0
         boxes = run_boxes(
             ptx,
@@ -111,6 +113,7 @@ class Blocks:
             is_of_threads=is_of_threads,
             alike=alike,
             is_limit_of_all=True,
+            gathers=gathers,
         )
         for box, run in boxes:
             steps += run.thread_steps

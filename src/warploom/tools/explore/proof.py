@@ -28,6 +28,7 @@ from warploom.tools.explore.code import arch_of
 from warploom.tools.explore.every_block import prove_blocks
 from warploom.tools.explore.every_length import prove_lengths
 from warploom.tools.explore.every_size import prove_sizes
+from warploom.tools.explore.gathered import index_arrays_of
 from warploom.tools.explore.in_parts import InParts
 from warploom.tools.explore.options import Function
 from warploom.tools.explore.shortened import NO_MASK, kinds_of, may_show_masks, nests_at, program_at, shortened, shows_masks
@@ -459,7 +460,12 @@ def prove_kernel(stage: Backbone, kernel: CudaKernel, ptx: PtxProgram | None = N
     """
     ptx = compiled_for_proof(stage, kernel) if ptx is None else ptx
     elements = evaluate_terms(stage)
-    wanted = {b.name: Wanted(elements[b.name].terms, elements[b.name].stored, algebra_for(b.dtype)) for b in kernel.arrays}
+    gathers = index_arrays_of(stage)
+    notes = set(gathers.notes) if gathers is not None else set[str]()
+    wanted = {
+        b.name: Wanted(elements[b.name].terms, elements[b.name].stored, algebra_for(b.dtype), notes=notes, gathers=gathers)
+        for b in kernel.arrays
+    }
     return prove_launch(
         ptx,
         kernel.name,

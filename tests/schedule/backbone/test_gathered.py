@@ -50,6 +50,7 @@ def test_without_gathers_nothing_is_known() -> None:
         ("first[i]@thread, 4", "first[i]@thread, -1", "a gather at no place inside"),
         ("add i32 row[i], at(j)", "sub i32 row[i], at(j)", "a place that place computes by sub"),
         ("mul i32 last[i]@thread, 4", "mul i32 last[i]@thread, last[i]@thread", "a place that row computes by mul"),
+        ("input t i32", "output t i32", "places in 't', which is no input of whole numbers"),
         ("load i32 t[i]", "load i32 t[i - 1] else 7", "a gather at no place inside"),
     ],
 )

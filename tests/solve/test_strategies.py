@@ -252,7 +252,7 @@ def test_answers_that_are_too_dear_to_measure_are_dropped(wall_s: float | None) 
 
 @pytest.mark.parametrize(("is_measured", "kept"), [(False, {1.0, 3.0}), (True, {3.0})])
 def test_one_dear_answer_is_measured_before_all_others(is_measured: bool, kept: set[float]) -> None:
-    """Of two that take a sixth of the seconds, which is too much later on."""
+    """Two take a sixth of the seconds each, which is too much later on."""
     hints: Hints[Any, Any] = Hints(effort_s=lambda answer, most_s: 10.0 if answer < 3.0 else 0.1)
     incumbent: Incumbent[Any, Any] = Incumbent(RandomTree(1), hints=hints, budget=Budget(wall_s=60.0))
     made = _Refine(incumbent, Refine(batch=4))

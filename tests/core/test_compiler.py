@@ -39,6 +39,17 @@ def test_the_named_compiler_is_found_first(tmp_path: Path, monkeypatch: pytest.M
     assert found is not None and found.version != "mine 1.0"
 
 
+@pytest.mark.parametrize(("options", "named"), [("-m64 -march=x86-64-v3", True), ("-m64", False)])
+def test_the_compilers_command_may_name_the_machine(options: str, named: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then kernels have its instructions, and keys of caches and stores are others."""
+    monkeypatch.setattr(compiler, "find_compiler", lambda: Compiler(("cc", *options.split()), "cc 1.0"))
+    monkeypatch.setattr(compiler, "_features", lambda: "flags : amx_int8")
+    assert ("-march=native" in compiler.machine_flags()) is not named
+    assert ("-march=x86-64-v3" in compiler.machine_flags()) is named
+    assert ("amx_int8" in compiler.listed_instructions()) is not named
+    assert compiler.machine_text.__wrapped__() == ("-march=x86-64-v3 " if named else "") + "flags : amx_int8"
+
+
 def test_a_compiler_that_prepares_no_headers_reads_them_each_time(tmp_path: Path) -> None:
     """It refuses `-x c-header`, and its library is a copy of the text."""
     script = 'case "$*" in *c-header*) exit 1;; esac\nwhile [ "$1" != -o ]; do shift; done\ncp "$3" "$2"'

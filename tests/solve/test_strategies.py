@@ -250,6 +250,18 @@ def test_answers_that_are_too_dear_to_measure_are_dropped(wall_s: float | None) 
     assert asked == ([(1.0, 4.8), (2.0, 4.8), (3.0, 4.8)] if wall_s else [])
 
 
+@pytest.mark.parametrize(("is_measured", "kept"), [(False, {1.0, 3.0}), (True, {3.0})])
+def test_one_dear_answer_is_measured_before_all_others(is_measured: bool, kept: set[float]) -> None:
+    """Two take a sixth of the seconds each, which is too much later on."""
+    hints: Hints[Any, Any] = Hints(effort_s=lambda answer, most_s: 10.0 if answer < 3.0 else 0.1)
+    incumbent: Incumbent[Any, Any] = Incumbent(RandomTree(1), hints=hints, budget=Budget(wall_s=60.0))
+    made = _Refine(incumbent, Refine(batch=4))
+    row = np.zeros(0, np.int32)
+    drafts = [Draft(Leaf(cast(Any, None), (0,), guess, guess), (), guess, guess, row) for guess in (1.0, 2.0, 3.0)]
+    made._pool, made._measured = list(drafts), drafts[2:] if is_measured else []
+    assert {d.guess for d in made._affordable(drafts, 3)} == kept
+
+
 def test_what_is_around_a_candidate_is_the_same_for_all_seeds() -> None:
     tiling = Tiling(duplicates=1)
     path = (*((n, 2) for n in range(6)), *((n, KINDS[0]) for n in range(6, 9)), (9, 0))

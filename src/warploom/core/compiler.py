@@ -19,7 +19,7 @@ from pathlib import Path
 from warploom.core import Diagnostic, UnsupportedError, UserError, find_program
 from warploom.core.private import default_cache_path, private_folder
 
-COMMON = ("-std=gnu11", "-shared", "-fPIC", "-pthread", "-march=native")
+COMMON = ("-std=gnu11", "-shared", "-fPIC", "-pthread")
 KERNEL_FLAGS = (
     "-O3", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math", "-fno-tree-vectorize", "-fno-tree-slp-vectorize",
 )  # fmt: skip
@@ -87,11 +87,27 @@ def order_flags(flags: tuple[str, ...], compiler: Compiler | None) -> tuple[str,
     return ORDER_FLAGS if flags[: len(KERNEL_FLAGS)] == KERNEL_FLAGS and compiler is not None and compiler.is_gcc else ()
 
 
-@cache
-def length_flags() -> tuple[str, ...]:
+def machine_flags() -> tuple[str, ...]:
+    """Options that say which instructions a library may have: all of this machine, unless the command of the compiler names
+    others (`CC="gcc -march=x86-64-v3"`)."""
+    return named_machine() or ("-march=native", *_length_flags())
+
+
+def named_machine() -> tuple[str, ...]:
+    """The options with which the command of the compiler names a machine."""
+    compiler = find_compiler()
+    return () if compiler is None else tuple(word for word in compiler.command if word.startswith(("-march=", "-mcpu=")))
+
+
+def listed_instructions() -> frozenset[str]:
+    """Names under which the system lists what kernels may use; none where the compiler's command names a machine."""
+    return frozenset() if named_machine() else frozenset(_features().replace(":", " ").split())
+
+
+def _length_flags() -> tuple[str, ...]:
     """The length of the vectors of SVE with which Linux starts programs, which `-march=native` leaves open: 256 bits. Nothing
     where they are as long as those of NEON, or longer, which nobody measures (`calibration.c`), and on other machines."""
-    if "sve" not in machine_text().split():
+    if "sve" not in _features().split():
         return ()
     try:
         length = int(_SVE_LENGTH.read_text(encoding="utf-8"))
@@ -126,7 +142,7 @@ def build_library(
     command = (
         *compiler.command,
         *COMMON,
-        *length_flags(),
+        *machine_flags(),
         *flags,
         *order_flags(flags, compiler),
         *(("-Wno-psabi",) if compiler.is_gcc else ()),
@@ -232,7 +248,11 @@ def _prepared_file(header: Path) -> Path:
 
 @cache
 def machine_text() -> str:
-    """A text of everything that `-march=native` may depend on: a cache folder can be shared by machines."""
+    """A text of everything that the instructions of a library may depend on: a cache folder can be shared by machines."""
+    return " ".join((*named_machine(), _features()))
+
+
+def _features() -> str:
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith(("flags", "Features")):

@@ -21,7 +21,7 @@ from warploom.schedule.cpu import c_source
 from warploom.schedule.frontend import sharing_passes
 from warploom.schedule.nest import Compute, Kind, Load, Nest, Space, loops, share_of, statements, verify
 from warploom.schedule.search.kernel_model import KernelModel
-from warploom.schedule.targets import cpu, target
+from warploom.schedule.targets import Target, cpu, target
 
 CPU = target("cpu")
 CHEAP = ("gemm", "atax", "conv2d", "max_pool")
@@ -244,8 +244,8 @@ def test_symmetric_sums_begin_with_half_of_their_tiles_and_once_with_all() -> No
     check(backbone, nest)
 
 
-def alone(backbone: Backbone) -> KernelSpace:
-    return kernel_space(backbone, replace(CPU, rates=replace(CPU.rates, cores=1)))
+def alone(backbone: Backbone, on: Target = CPU) -> KernelSpace:
+    return kernel_space(backbone, replace(on, rates=replace(on.rates, cores=1)))
 
 
 STRIDED = {"c": 2, "o": 16, "h": 2, "w": 6}
@@ -374,3 +374,20 @@ def test_tiles_of_small_symmetric_sums_are_square(size: int, rows: int, vectors:
     space = kernel_space(stage_of(KERNELS["syrk"], {"n": size, "k": 16}), wide)
     sizes = {space.names.text(c, a): v for c, a, v in core_habits(space.objects, wide)[0] if c == "size"}
     assert (sizes["size(i2)"], sizes["size(j2)"]) == (str(rows), str(vectors))
+
+
+@pytest.mark.parametrize(("registers", "lanes"), [(16, 8), (32, 16)])
+def test_factors_of_halved_sums_that_lie_in_line_are_turned_as_they_are_copied(registers: int, lanes: int) -> None:
+    space = alone(stage_of(KERNELS["syrk"], {"n": 192, "k": 64}), cpu(4 * lanes, registers))
+    nest = first(space, space.usually(space.root(), lambda _: False))
+    text = c_source(nest).text
+    assert all(f"store_columns_f32x{lanes}_4({copy} + " in text for copy in ("tmp_load_A", "tmp_load_A2"))
+    verify(nest)
+
+
+@pytest.mark.parametrize(("registers", "steps"), [(16, {"1"}), (32, set[str]())])
+def test_no_two_steps_of_a_halved_sum_begin_together_where_registers_are_few(registers: int, steps: set[str]) -> None:
+    """The sum is one loop there; elsewhere its levels are open."""
+    space = alone(stage_of(KERNELS["covariance"], {"n": 96, "m": 96}, 2), cpu(2 * registers, registers))
+    sizes = {v for c, a, v in core_habits(space.objects, space.target)[0] if space.names.text(c, a).startswith("size(k")}
+    assert sizes == steps

@@ -20,7 +20,7 @@ from tests.schedule.cpu.test_dots import BYTES, WIDE, extreme, random_nests, sta
 from warploom.core import compiler as compilers
 from warploom.core.compiler import build_library
 from warploom.schedule.backbone import Backbone, in_words
-from warploom.schedule.cpu import c_source, compile_nest, compiled, find_compiler, length_flags, zig_compiler
+from warploom.schedule.cpu import c_source, compile_nest, compiled, find_compiler, machine_flags, zig_compiler
 from warploom.schedule.cpu.team import packaged
 from warploom.schedule.nest import Nest
 
@@ -135,8 +135,6 @@ def test_compilers_are_told_the_length(
     place = tmp_path / "length"
     if length is not None:
         place.write_text(length)
-    monkeypatch.setattr(compilers, "machine_text", lambda: features)
+    monkeypatch.setattr(compilers, "_features", lambda: features)
     monkeypatch.setattr(compilers, "_SVE_LENGTH", place)
-    length_flags.cache_clear()
-    assert length_flags() == wanted
-    length_flags.cache_clear()
+    assert machine_flags() == ("-march=native", *wanted)

@@ -215,7 +215,7 @@ def test_texts_without_tiles_say_nothing_of_them() -> None:
     ("listed", "lends", "found"), [("amx_tile amx_int8", True, {"amx_int8"}), ("amx_int8", False, set()), ("avx2", True, set())]
 )
 def test_the_machine_is_asked(listed: str, lends: bool, found: set[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tiles, "machine_text", lambda: f"flags : sse {listed}")
+    monkeypatch.setattr(tiles, "listed_instructions", lambda: frozenset(listed.split()))
     monkeypatch.setattr(tiles, "_is_lent", lambda: lends)
     assert tiles.multiplied_in_tiles() == found
 

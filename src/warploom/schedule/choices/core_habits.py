@@ -17,6 +17,7 @@ from itertools import combinations, zip_longest
 
 from warploom.machines import TILE_ROWS, TILE_WORDS
 from warploom.schedule.backbone import Instruction, Operator, needed, symmetry_of, tiled_sums
+from warploom.schedule.choices.core_tiles import fitting_tiles, is_tight
 from warploom.schedule.choices.decided import Temporary
 from warploom.schedule.choices.habits_dots import dots_habits
 from warploom.schedule.choices.habits_elementwise import elementwise_habits
@@ -25,7 +26,6 @@ from warploom.schedule.choices.kept_totals import keeping_sums
 from warploom.schedule.choices.objects import Habit, Objects, Operation
 from warploom.schedule.targets import Target
 
-_ROWS, _VECTORS = (2, 4, 6, 8, 12, 14, 16), (1, 2, 3, 4)
 _WAYS = 6
 _BUSY = 10
 """Totals that keep two units of multiply-adds busy though some loads are late: eight would do if none were."""
@@ -99,7 +99,7 @@ def _keeping(objects: Objects, target: Target) -> Iterator[tuple[Habit, ...]]:
 def _tiles(target: Target) -> list[tuple[int, int]]:
     """Rows and vectors of a step that the registers hold, those with the fewest loads for a product first."""
     most = target.max_unroll // max(target.vector_lanes, default=1)
-    return sorted(_fitting(target, target.reserved_registers, most), key=lambda tile: sum(tile) / math.prod(tile))
+    return sorted(fitting_tiles(target, target.reserved_registers, most), key=lambda tile: sum(tile) / math.prod(tile))
 
 
 def _halved_tiles(objects: Objects, target: Target) -> list[tuple[int, int]]:
@@ -107,27 +107,17 @@ def _halved_tiles(objects: Objects, target: Target) -> list[tuple[int, int]]:
     one product, all of whose factors are copied, need few registers for addresses."""
     total = _Sum(objects, target, objects.sums[0], 1, 1)
     most = target.max_unroll // max(target.vector_lanes, default=1)
-    left = 0 if total.products == 1 else target.reserved_registers
-    return sorted(_fitting(target, left, most), key=lambda tile: total.clocks(tile) * total.made(tile))
+    left = int(is_tight(target)) if total.products == 1 else target.reserved_registers
+    return sorted(fitting_tiles(target, left, most), key=lambda tile: total.clocks(tile) * total.made(tile))
 
 
 def _panels(objects: Objects, target: Target) -> list[tuple[Habit, ...]]:
     """Ways for products one factor of which lies along the lanes and serves all rows: it is read where it lies if half of the
     second cache holds it, which saves the copy, else in a copy."""
     total = _Sum(objects, target, objects.sums[0], 1, 1)
-    tiles = sorted(_fitting(target, 1, target.max_unroll), key=total.clocks)
+    tiles = sorted(fitting_tiles(target, 1, target.max_unroll), key=total.clocks)
     in_place, packed = (_ways(objects, target, tiles, form) for form in (_Sum.in_place, _Sum.packed))
     return [way for pair in zip_longest(in_place, packed) for way in pair if way is not None]
-
-
-def _fitting(target: Target, left: int, most: int) -> list[tuple[int, int]]:
-    room = target.registers - left
-    return [(r, v) for r in _ROWS for v in _VECTORS if r * v <= most and r * v + v + 1 <= room]
-
-
-def _products(objects: Objects, total: Operation) -> int:
-    """Products that a step of the sum adds."""
-    return len(objects.backbone.instructions[total.instruction].operands) // 2
 
 
 class _Sum:
@@ -165,7 +155,7 @@ class _Sum:
         read = [x.access.region for x in self.loads if x.access is not None and self.lanes in x.axes]
         self.passes_again = self.is_along_lanes and len(set(read)) < len(read) and leaves_caches(backbone, target)
         """Several passes read the same array along its rows, which come from memory: large norms, softmax."""
-        self.products = _products(objects, total)
+        self.products = len(backbone.instructions[total.instruction].operands) // 2
         """Products that a step of the sum adds: of several, those factors that all lanes share are loaded where they are used."""
         others = [a for a in results if a != self.lanes]
         used_again = [a for a in others if any(a not in axes for axes in self._read_along(self.lanes))]
@@ -183,6 +173,7 @@ class _Sum:
         self.room = target.shared_bytes
         """Bytes of slices and of factors that are read where they lie: half of the second cache."""
         self.is_across = self.is_packed = self.is_in_place = self.is_one_by_one = False
+        self.is_tight = is_tight(target)
         self.is_alone = target.rates.cores == 1
         """One thread computes all, so that it copies an operand before all else."""
 
@@ -307,6 +298,8 @@ class _Sum:
                 yield "size", (number,), str(self.rows // TILE_ROWS)
             elif self.is_tiled and extent.axis in self.reduced and extent.level == last > 0:
                 yield "size", (number,), "|".join(str(n) for n in extent.sizes if n % TILE_WORDS == 0)
+            elif extent.axis in self._turned_steps and extent.level == last > 0:
+                yield "size", (number,), str(self.width)
             elif self.passes_again and extent.axis in self.results and 0 < extent.level < last:
                 yield "size", (number,), "1"
             elif (self.is_packed or self.is_in_place or self._is_step(extent.axis)) and extent.level > 0:
@@ -408,8 +401,8 @@ class _Sum:
                 yield "order", (pair.source, pair.target), "MERGED"
 
     def _is_step(self, axis: int) -> bool:
-        """Along it a halved sum adds several products, in one loop."""
-        return self.is_halved and self.products > 1 and axis in self.reduced
+        """Along it a halved sum adds in one loop: several products, or steps of which no two fit the registers."""
+        return self.is_halved and (self.products > 1 or self.is_tight) and axis in self.reduced
 
     def _is_read_in_line(self, axis: int) -> bool:
         """Along the axis lies in line what all lanes share."""
@@ -544,7 +537,7 @@ class _Sum:
                     yield "order", (producer, loop.statement), "BEFORE"
         if along is not None and (self.is_halved or self.is_packed):
             yield from self._as_it_lies(temporary, along)
-            if self.is_tiled:
+            if self.is_tiled or self.is_halved:
                 yield from self._turned(temporary, along)
         number = self.objects.temporaries.index(temporary)
         pairs = zip(temporary.pairs, self.objects.pairs_of(number), strict=True)
@@ -554,9 +547,15 @@ class _Sum:
         for first, second in combinations([n for *_, n in ordered], 2):
             yield "layout", (first, second), "OUTER"
 
+    @property
+    def _turned_steps(self) -> set[int]:
+        """Axes of a halved sum along which a copied factor lies in line: as many elements as a vector has lanes are turned."""
+        copied = self.loads if self.is_halved and self.products == 1 else ()
+        return {a for a in self.reduced if any(self.objects.stride(x.access, a) == 1 for x in copied)}
+
     def _turned(self, temporary: Temporary, along: int) -> Iterator[Habit]:
-        """A copy of words that lie in line along the sum goes along it, of as many lines as it has next to each other: blocks
-        that are turned in registers (`schedule.cpu.columns`)."""
+        """A copy of what lies in line along the sum goes along it, of as many lines as it has next to each other: blocks that
+        are turned in registers (`schedule.cpu.columns`)."""
         operation = self.objects.operations[temporary.producer]
         access = self.objects.backbone.instructions[operation.instruction].access
         loops = [self.loop[s] for s in operation.loops]

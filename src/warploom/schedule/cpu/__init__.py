@@ -10,7 +10,7 @@ from warploom.core.compiler import (
     Compiler,
     build_library,
     find_compiler,
-    length_flags,
+    machine_flags,
     order_flags,
     zig_compiler,
 )
@@ -29,6 +29,6 @@ __all__ = [
     "COMMON", "DIFFERENT_SUMS", "ENTRY", "KERNEL_FLAGS", "PLAIN_FLAGS", "SECOND_ENTRY", "Build", "Caches", "Calibration",
     "Call", "CompiledNest", "Compiler", "Crashed", "Effort", "Job", "MeasureWorker", "Shares", "Source", "Timing", "Together",
     "aligned_copy", "build_library", "c_program", "c_source", "c_type", "caches", "calibrate", "compile_nest", "core_count",
-    "entry_of", "find_compiler", "function_of", "has_integers", "host", "interruptibly", "iterations_text", "length_flags",
+    "entry_of", "find_compiler", "function_of", "has_integers", "host", "interruptibly", "iterations_text", "machine_flags",
     "order_flags", "plain_loop", "plain_nest", "retime", "run_job", "sound_build", "spread_of", "time_call", "zig_compiler",
 ]  # fmt: skip

@@ -16,7 +16,7 @@ Reference Manual for A-profile, BFDOT and FEAT_EBF16.
 from __future__ import annotations
 
 from warploom.core import DType, bf16x2, u8x4
-from warploom.core.compiler import machine_text
+from warploom.core.compiler import listed_instructions
 
 _X86 = {4: "_mm", 8: "_mm256", 16: "_mm512"}
 """By lanes."""
@@ -34,7 +34,7 @@ adds both products first, and rounds to odd, with subnormal numbers as 0, unless
 
 def multiplied_words() -> frozenset[str]:
     """Types of elements of which this machine multiplies words."""
-    known = set(machine_text().replace(":", " ").split())
+    known = listed_instructions()
     return frozenset(element for element, flags in _FLAGS.items() if known.intersection(flags))
 
 

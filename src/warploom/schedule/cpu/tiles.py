@@ -14,7 +14,7 @@ import ctypes
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from warploom.core.compiler import machine_text
+from warploom.core.compiler import listed_instructions
 from warploom.core.linear import Linear
 from warploom.machines import TILE_INSTRUCTIONS, TILE_ROW_BYTES, TILE_ROWS, TILE_WORDS, TILES
 from warploom.schedule.cpu.accesses import Accesses, pointer_text
@@ -63,7 +63,7 @@ def condition_of(parts: Collection[TileProducts]) -> str:
 
 def multiplied_in_tiles() -> frozenset[str]:
     """Names under which Linux lists what this machine multiplies in tile registers; none where it does not lend them."""
-    listed = {row.flag for row in TILE_INSTRUCTIONS.values()} & set(machine_text().split())
+    listed = {row.flag for row in TILE_INSTRUCTIONS.values()} & listed_instructions()
     return frozenset(listed) if listed and _is_lent() else frozenset()
 
 

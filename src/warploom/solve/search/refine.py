@@ -323,17 +323,23 @@ class _Refine(Generic[S, A]):
         return batch
 
     def _affordable(self, drafts: Sequence[Draft[S, A]], most: int) -> list[Draft[S, A]]:
-        """The first ones that it does not take too much of the budget to measure; those before them are dropped."""
+        """The first ones that it does not take too much of the budget to measure; those before them are dropped. Before anything
+        is measured one may take more: a way to begin may be worth that."""
         effort_s, budget_s = self._incumbent.hints.effort_s, self._incumbent.wall_budget_s
         if effort_s is None or budget_s is None:
             return list(drafts[:most])
         most_s = max(_DEAREST_S, _DEAREST * budget_s)
         batch: list[Draft[S, A]] = []
         dear: set[int] = set()
+        dearest_s = most_s if self._measured else max(most_s, _DEAREST_START * budget_s)
         for draft in drafts[: 2 * most]:
             if len(batch) == most:
                 break
-            if effort_s(draft.leaf.answer, most_s) > most_s:
+            taken_s = effort_s(draft.leaf.answer, most_s)
+            if most_s < taken_s <= dearest_s:
+                dearest_s = most_s
+                batch.append(draft)
+            elif taken_s > most_s:
                 dear.add(id(draft))
             else:
                 batch.append(draft)
@@ -389,8 +395,9 @@ _CHANCES = 4
 """The candidate that is measured by chance is then one of the best of so many batches."""
 _BALANCE = 0.4
 """Seconds for making candidates per second of measuring then."""
-_DEAREST, _DEAREST_S = 0.08, 1.0
-"""Share of a budget of wall seconds that measuring one candidate may take; seconds that any may."""
+_DEAREST, _DEAREST_S, _DEAREST_START = 0.08, 1.0, 0.2
+"""Share of a budget of wall seconds that measuring one candidate may take; seconds that any may; share that one of the first
+may."""
 _NEAR = 1.5
 """A neighbour that promises less than the candidate that it is made of, or less than the best, by this factor is not measured at
 once."""

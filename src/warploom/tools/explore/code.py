@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from warploom.ctext import cuda_type
 from warploom.schedule import cpu
 from warploom.schedule.backbone import Program, Role
-from warploom.schedule.cpu import COMMON, Source, c_program, find_compiler, iterations_text, length_flags, order_flags
+from warploom.schedule.cpu import COMMON, Source, c_program, find_compiler, iterations_text, machine_flags, order_flags
 from warploom.schedule.cuda import CudaKernel, cuda_kernel, cuda_program
 from warploom.schedule.cuda import Options as CudaOptions
 from warploom.schedule.nest import Buffer, Nest, blocks_of
@@ -52,7 +52,7 @@ def _entry_usage(entry: Entry) -> Iterator[str]:
 
 def _c_usage(program: Program, nests: Sequence[Nest], sources: Sequence[Source], build: cpu.Build) -> Iterator[str]:
     compiler = find_compiler()
-    flags = [f for f in (*COMMON, *length_flags(), *build.flags) if f not in ("-shared", "-fPIC", "-pthread")]
+    flags = [f for f in (*COMMON, *machine_flags(), *build.flags) if f not in ("-shared", "-fPIC", "-pthread")]
     yield f"Compiled with: {' '.join(compiler.command) if compiler else 'cc'} {' '.join(flags)} (link with -lm)"
     if order := order_flags(build.flags, compiler):
         yield f"               and {' '.join(order)}: the loops stay as they are"

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 from warploom.core import Diagnostic, UserError, bf16, in_memory
-from warploom.core.compiler import COMMON, WRAPPING, find_compiler, length_flags, order_flags
+from warploom.core.compiler import COMMON, WRAPPING, find_compiler, machine_flags, order_flags
 from warploom.schedule import cpu
 from warploom.schedule.backbone import Program, Role
 from warploom.schedule.cpu import c_program, has_integers
@@ -107,7 +107,7 @@ class _Package:
 
     def module(self) -> str:
         compiler = find_compiler()
-        flags = [*COMMON, *length_flags(), *self.build.flags, *(WRAPPING if self.wraps else ())]
+        flags = [*COMMON, *machine_flags(), *self.build.flags, *(WRAPPING if self.wraps else ())]
         rows = "".join(f"    ({n!r}, {t!r}, {s!r}, {out}),\n" for n, t, s, out in self.arrays)
         inputs = [n for n in self.program.called_with if n not in self._outputs]
         takes = ", ".join([*inputs, *(f"{n}=None" for n in self._outputs)])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import accumulate, chain, product
+from itertools import accumulate, chain
 from typing import cast
 
 import numpy as np

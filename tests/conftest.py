@@ -3,6 +3,7 @@
 import gc
 import hashlib
 import os
+import pickle
 import resource
 import signal
 import sys
@@ -15,6 +16,7 @@ import pytest
 
 from warploom.core.starting import COLLECT
 from warploom.gpu import toolchain
+from warploom.schedule.cpu import calibration
 
 # Where the environment says to keep no bytecode, each process that a test starts would compile all of Warploom anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -34,6 +36,14 @@ SIBLINGS = frozenset(Path(__file__).with_name("slow_cases.txt").read_text(encodi
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite golden files; read the diff before committing it")
     parser.addoption("--cpu-times", metavar="FILE", help="append the CPU seconds of each test, for `python -m tests.slow_cases`")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Leaves Warploom's own assertions as they are: pytest rewrites all modules of whoever brings a plugin, which takes a third
+    of the collection."""
+    hook = config.pluginmanager.rewrite_hook
+    getattr(hook, "_must_rewrite", set[str]()).discard("warploom")
+    getattr(hook, "_marked_for_rewrite_cache", dict[str, bool]()).clear()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -82,12 +92,36 @@ def golden(request: pytest.FixtureRequest) -> Callable[[Path, str], None]:
     return compare
 
 
+def _shared(tmp_path_factory: pytest.TempPathFactory, name: str) -> Path:
+    """A folder of all processes of a run of the tests."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / name
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def measured_once(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]:
+    """The machine is measured once in a run of the tests for each number of threads, also for tests with a cache of their own."""
+    folder, measure = _shared(tmp_path_factory, "calibrations"), calibration._measure
+
+    def kept(threads: int) -> calibration.Calibration:
+        path = folder / str(threads)
+        if not path.exists():
+            made = path.with_suffix(f".{os.getpid()}")
+            made.write_bytes(pickle.dumps(measure(threads)))
+            made.rename(path)
+        return pickle.loads(path.read_bytes())
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(calibration, "_measure", kept)
+        yield
+
+
 @pytest.fixture(scope="session", autouse=True)
 def compiled_once(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]:
     """A CUDA text is compiled once in a run of the tests, whichever process asks; a text with headers of its own each time."""
-    base = tmp_path_factory.getbasetemp()
-    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "nvrtc"
-    folder.mkdir(exist_ok=True)
+    folder = _shared(tmp_path_factory, "nvrtc")
     ours, compiled = {f"-I{f}" for f in toolchain.include_folders()}, toolchain._compiled
 
     def kept(source: str, name: str, flags: list[str]) -> str:

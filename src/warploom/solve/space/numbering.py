@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import accumulate, chain, product
+from itertools import accumulate, chain
 from typing import cast
 
 import numpy as np
@@ -59,13 +59,14 @@ class Numbering:
         self.arguments: list[tuple[str, tuple[int, ...]]] = []
         """By variable: its choice and objects."""
         for choice in space.choices.values():
-            possible = [np.flatnonzero(self.possible(s)) for s in choice.sets]
             table = np.full([self.size(s) for s in choice.sets], -1, dtype=np.int32)
-            is_same_sort = len(choice.sets) == 2 and choice.sets[0].sort == choice.sets[1].sort
-            for objects in product(*(p.tolist() for p in possible)):
-                if not (is_same_sort and objects[0] == objects[1]):
-                    table[objects] = len(self.arguments)
-                    self.arguments.append((choice.name, objects))
+            is_variable = np.zeros(table.shape, dtype=np.bool_)
+            is_variable[np.ix_(*(self.possible(s) for s in choice.sets))] = True
+            if len(choice.sets) == 2 and choice.sets[0].sort == choice.sets[1].sort:
+                np.fill_diagonal(is_variable, val=False)
+            found = np.argwhere(is_variable)
+            table[is_variable] = np.arange(len(self.arguments), len(self.arguments) + len(found))
+            self.arguments += [(choice.name, tuple(objects)) for objects in found.tolist()]
             self.tables[choice.name] = table
         self.universes = self._universes(inputs.get("universes", {}))
 

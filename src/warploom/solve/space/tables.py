@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 import numpy as np
@@ -28,6 +29,11 @@ class TableBuilder:
         """Choices, then forms with instances, by name."""
         self.parts = FormTables(numbering, inputs)
         self.instances, self.firsts, self.form_numbers = self.parts.instances, self.parts.firsts, self.parts.form_numbers
+        self._least: dict[str, int] = {}
+        """By choice of numbers: the least of all its variables."""
+        for universe, (choice, _) in zip(numbering.universes, numbering.arguments, strict=True):
+            if universe:
+                self._least[choice] = min(universe[0], self._least.get(choice, universe[0]))
 
     def build(self) -> Tables:
         numbering, forms = self.numbering, self.space.forms
@@ -232,10 +238,7 @@ class TableBuilder:
             if form.is_product and not self.space.counters[value.name].is_product:
                 raise wrong(f"expected a product as value of counter {form.name}, a product, got sum {value.name}")
             return 2, slot, 0, [0] * WIDTH
-        least = min(
-            (u[0] for u, (c, _) in zip(self.numbering.universes, self.numbering.arguments, strict=True) if c == value.name),
-            default=1,
-        )
+        least = self._least.get(value.name, 1)
         if least < minimum:
             raise wrong(f"expected values of {minimum} or more in counter {form.name}, got {least} of {value.name}")
         return 1, slot, 0, [0] * WIDTH
@@ -264,10 +267,14 @@ class TableBuilder:
         return mirrors
 
     def _argument_members(self) -> Ints:
+        firsts = {
+            name: [int(self.numbering.offsets[self.numbering.set_ids[one.name]]) for one in choice.sets]
+            for name, choice in self.space.choices.items()
+        }
+        found = [[first + o for first, o in zip(firsts[c], at, strict=True)] for c, at in self.numbering.arguments]
         rows = np.full((self.parts.variables, 2), -1, dtype=np.int64)
-        for variable, (choice, objects) in enumerate(self.numbering.arguments):
-            for k, (one, o) in enumerate(zip(self.space.choices[choice].sets, objects, strict=True)):
-                rows[variable, k] = self.numbering.offsets[self.numbering.set_ids[one.name]] + o
+        for k in range(2):
+            rows[: len(found), k] = [row[k] if k < len(row) else -1 for row in found]
         return rows
 
     def _items(self) -> tuple[Ints, Ints, Ints]:
@@ -286,15 +293,18 @@ class TableBuilder:
 
     def _touched(self) -> list[list[int]]:
         mirrors = self._mirrors()
-        by_object: dict[tuple[str, int], list[int]] = {}
+        is_one_way = ((mirrors < 0) | (np.arange(mirrors.size) < mirrors)).tolist()
+        by_sort: dict[str, defaultdict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+        by_choice = {name: [by_sort[one.sort] for one in choice.sets] for name, choice in self.space.choices.items()}
         for variable, (choice, objects) in enumerate(self.numbering.arguments):
-            if mirrors[variable] < 0 or variable < mirrors[variable]:
-                for one, o in zip(self.space.choices[choice].sets, objects, strict=True):
-                    by_object.setdefault((one.sort, o), []).append(variable)
+            if is_one_way[variable]:
+                for by_object, o in zip(by_choice[choice], objects, strict=True):
+                    by_object[o].append(variable)
         rows: list[list[int]] = []
         for one in self.numbering.sets:
             owners = 1 if one.of is None else self.numbering.size(one.of)
-            sort = [by_object.get((one.sort, o), []) for o in range(self.numbering.size(one))]
+            by_object = by_sort[one.sort]
+            sort = [by_object[o] for o in range(self.numbering.size(one))]
             rows += sort * owners
         reserved = self.numbering.members == 1
         return [row if is_reserved else [] for row, is_reserved in zip(rows, reserved.tolist(), strict=True)]

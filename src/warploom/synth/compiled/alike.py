@@ -161,10 +161,9 @@ class Translations:
         """Whether all threads have the translations of elements at places that index arrays give, as they come from memory."""
         self._check_classes(column, values)
         for own in values:
-            elements = own.args if isinstance(own, Term) and is_element_behind(own) else (own,)
-            for n, element in enumerate(elements):
-                if not isinstance(element, Term):
-                    continue
+            if not isinstance(own, Term):
+                continue
+            for n, element in enumerate(own.args if is_element_behind(own) else (own,)):
                 if element.op != "atom" or element.data[0] in (SUM, NAME, LIMITED) or not element.data[1]:
                     return False
                 others = [v.args[n] if isinstance(v, Term) and v.op == own.op and v.args else v for v in column]

@@ -25,6 +25,10 @@ x[i, j] = gather f32 high[i, j]@thread in W
 put[i, j] = store f32 x[i, j]@thread to Y[i, j]
 """
 
+ROUNDED = """rounded[i] = cast f32 last[i]@thread
+times[i] = mul f32 rounded[i]@thread, 4
+row[i] = cast i32 times[i]@thread"""
+
 
 def test_a_place_is_a_sum() -> None:
     stage = parse_backbone(ROWS)
@@ -52,6 +56,8 @@ def test_without_gathers_nothing_is_known() -> None:
         ("mul i32 last[i]@thread, 4", "mul i32 last[i]@thread, last[i]@thread", "a place that row computes by mul"),
         ("input t i32", "output t i32", "places in 't', which is no input of whole numbers"),
         ("load i32 t[i]", "load i32 t[i - 1] else 7", "a gather at no place inside"),
+        ("row[i], at(j)", "row[i], shift:i32", "a place that is computed from Parameter"),
+        ("row[i] = mul i32 last[i]@thread, 4", ROUNDED, "a place of type f32"),
     ],
 )
 def test_other_places_are_not_followed(right: str, wrong: str, told: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.synth.compiled.programs import body
 
-from warploom.core import BY_NAME, UnsupportedError, f32
+from warploom.core import BY_NAME, DType, UnsupportedError, f32, i32
 from warploom.ptx import lower, parse
 from warploom.ptx.syntax import Integer, Name, Operand
 from warploom.synth.compiled import ArrayArgument, Box, run_symbolically
@@ -16,8 +16,8 @@ from warploom.synth.compiled.alike import ApartError, Translations
 from warploom.synth.compiled.data import Data, Undefined, Value
 from warploom.synth.compiled.exchanges import Exchanges
 from warploom.synth.compiled.memory import Region
-from warploom.synth.compiled.renaming import SUM
-from warploom.terms import Term, apply, atom
+from warploom.synth.compiled.renaming import LIMITED, SUM
+from warploom.terms import Term, apply, atom, element_behind
 
 BLOCK = (4, 2, 1)
 THREADS = [(x, y, 0) for y in range(2) for x in range(4)]
@@ -76,6 +76,31 @@ def test_columns_that_move_otherwise_are_not() -> None:
     assert known.common([made(atom("a", (x + 10 * y,), 2)) for x, y, _ in THREADS]) is None
     half = made(atom("a", (3,)), HALF)
     assert known.common(but(half)) is None
+
+
+def behind(known: Translations, index: str = "t", array: str = "W") -> list[Value]:
+    """By thread: the element of an array that lies four times the element of an index array behind that thread's."""
+
+    def word(name: str, place: int, kind: DType) -> Term:
+        return known.data.made(atom(name, (place,)), kind)
+
+    places = [x + 10 * y for x, y, _ in THREADS]
+    return [known.data.made(element_behind(word(array, n, f32), [(word(index, 2 * n, i32), 4)]), f32) for n in places]
+
+
+def test_elements_behind_others_are_common_where_both_move_evenly() -> None:
+    known = translations()
+    column = behind(known)
+    assert known.common(column) == [column[6]] and known.moves == {"W": (1, 10, 0), "t": (2, 20, 0)}
+    assert known.values_of([column[6]], range(8)) == column
+    assert known.common([*column[:3], column[2], *column[4:]]) is None, "an element of another place"
+    assert translations().common(elements(known, "W")[:6] + column[6:]) is None, "neighbours that have none"
+    numbers = translations()
+    assert numbers.common(behind(numbers, LIMITED)) is None, "numbers of words are no places, however even"
+    known = translations()
+    x, t = (known.data.made(atom(name, (0,)), kind) for name, kind in (("W", f32), ("t", i32)))
+    other = known.data.made(element_behind(x, [(known.data.made(apply("neg", t), i32), 4)]), f32)
+    assert known.common([other] * 8) is None, "a word that is computed"
 
 
 def test_threads_with_numbers_in_place_of_elements_are_a_class_of_their_own() -> None:

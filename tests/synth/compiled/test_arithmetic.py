@@ -243,6 +243,21 @@ def test_what_is_computed_from_an_undefined_value_is_undefined(is_whole: bool) -
         assert one(given) is bad
 
 
+@pytest.mark.parametrize("keeps_nan", [False, True])
+def test_the_greater_of_known_floats_is_known(keeps_nan: bool) -> None:
+    """Zeros of two signs are equal numbers, so which of them comes out is left open."""
+    made = Arithmetic(Data())
+    greater, less = (made.extreme(name, f32, keeps_nan=keeps_nan) for name in ("max", "min"))
+    words = [int(np.float32(v).view(np.uint32)) for v in (-np.inf, -3.4e38, -1, 0, 1e-45, 2, np.inf)]
+    for n, low in enumerate(words):
+        for high in words[n:]:
+            assert greater(low, high) == greater(high, low) == high and less(low, high) == less(high, low) == low
+    zero, below = 0, 0x80000000
+    assert isinstance(greater(zero, below), Term)
+    x = made.data.made(atom("x", (0,)), f32)
+    assert greater(words[0], x) is x and less(x, words[-1]) is x
+
+
 def test_choices_have_one_form_also_inside_of_other_terms() -> None:
     a, b, x, y, z = (atom(name, (0,)) for name in "abxyz")
     empty = Comparison(algebra_for(i32), dict.fromkeys("abxyz", i32), ())

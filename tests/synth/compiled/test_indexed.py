@@ -16,7 +16,7 @@ from warploom.synth.compiled.indexed import IndexedWords
 from warploom.synth.compiled.moving import Moving, SplitError
 from warploom.synth.compiled.placed import PlacementError, Places, placed
 from warploom.synth.compiled.renaming import LIMITED
-from warploom.terms import Term, atom
+from warploom.terms import Term, apply, atom, constant
 
 X = "%ctaid.x"
 
@@ -114,6 +114,16 @@ def test_words_of_other_ranges_and_without_any() -> None:
     alone = Words(is_known=False)
     with pytest.raises(PlacementError, match="data and addresses together"):
         alone("mul.wide.s32", alone.row(), 4)
+
+
+def test_a_word_that_no_step_has_made_is_not_converted() -> None:
+    """A part of a word that a mask is moved to, as `(x << 2) & 124` is `(x & 31) << 2`."""
+    words = Words()
+    shifted = words.data.made(apply("<<", words.element, constant(2)), i32)
+    masked = words.data.made(apply("&", shifted, constant(124)), i32)
+    row = words("add.s32", placed(0, ((X, 64),)), masked)
+    with pytest.raises(PlacementError, match="data and addresses together"):
+        words("mul.wide.s32", row, 4)
 
 
 def test_undefined_parts_stay_undefined() -> None:

@@ -10,6 +10,8 @@ from tests.synth.compiled.programs import body, proved
 
 import warploom as wl
 from warploom.core import DType, UnsupportedError, UserError, f32, i8, i32, i64, u8, u16, u32, u64
+from warploom.core.intervals import Interval
+from warploom.core.linear import Linear
 from warploom.ptx import lower, parse
 from warploom.ptx.syntax import Name
 from warploom.synth.compiled import ArrayArgument, prove_equivalent, run_plain_spec, run_symbolically
@@ -18,6 +20,7 @@ from warploom.synth.compiled.comparison import Comparison, Element
 from warploom.synth.compiled.data import Data, Indexed, Joined, NoBitsError, Value
 from warploom.synth.compiled.gathers import Gathers
 from warploom.synth.compiled.memory import Owner, Region, _is_in_scope
+from warploom.synth.compiled.moving import SIZE, Moving
 from warploom.synth.compiled.numbers import value_of
 from warploom.synth.compiled.placed import placed
 from warploom.synth.compiled.transfers import Transfers
@@ -328,22 +331,29 @@ def test_atomics_of_two_blocks_order_each_other_only_if_both_scopes_hold_them(fi
     assert _is_in_scope(one, other) == (first and second)
 
 
-def test_only_an_index_into_one_array_that_stays_in_place_is_followed() -> None:
-    region = Region("x", 1 << 40, 16, lambda offset: (offset, 4, 0))
+def gathering(last: dict[str, int] | None = None) -> tuple[Transfers, Region, Term]:
+    """Reads of `x`, of 64 bytes: a spec's where no block moves, else up to 10 elements behind where the block reads."""
+    region = Region("x", 1 << 40, 64, lambda offset: (offset, 4, 0))
     x = atom("x", (0,))
-    data = Data()
     launch = SimpleNamespace(
-        memory=SimpleNamespace(at=lambda base: region if base == region.base else None), data=data,
-        places=SimpleNamespace(variables={"x", "y"}, need=lambda *_: None), unsupported=lambda told, *_: ValueError(told),
-        gathers=SimpleNamespace(found=lambda *_: [x], dtype=lambda _: u32),
+        memory=SimpleNamespace(at=lambda base: region if base == region.base else None), data=Data(),
+        places=SimpleNamespace(variables={"x", "y"}, need=lambda *_: None, moving=Moving(last or {})),
+        unsupported=lambda told, *_: ValueError(told), use_of=lambda name, _: name, loaded=set[str](),
+        gathers=SimpleNamespace(
+            found=lambda *_: (Linear(), Interval(0, 10) if last else None), dtype=lambda _: u32, elements=lambda *_: [x]
+        ),
     )  # fmt: skip
-    transfers = Transfers(launch, None, None)  # pyright: ignore[reportArgumentType] - only the launch is asked
-    offset = element(data, "i", u64)
+    return Transfers(launch, None, None), region, x  # pyright: ignore[reportArgumentType] - only the launch is asked
 
-    def read(base: int, of: tuple[tuple[str, int], ...]) -> list[Term]:
-        return transfers._gathered(Indexed(placed(base, of), offset), "global", 4, 1, 0)[1]
 
-    assert read(region.base, (("x", 1),)) == [x]
+def read(transfers: Transfers, base: int, of: tuple[tuple[str, int], ...]) -> list[Term]:
+    offset = element(transfers.launch.data, "i", u64)
+    return transfers._gathered(Indexed(placed(base, of), offset), "global", 4, 1, 0)[1]
+
+
+def test_only_an_index_into_one_array_that_stays_in_place_is_followed() -> None:
+    transfers, region, x = gathering()
+    assert read(transfers, region.base, (("x", 1),)) == [x]
     for base, of in (
         (region.base, (("x", 2),)),
         (region.base, (("y", 1),)),
@@ -351,10 +361,30 @@ def test_only_an_index_into_one_array_that_stays_in_place_is_followed() -> None:
         (region.base + 64, (("x", 1),)),
     ):
         with pytest.raises(ValueError, match="an address that depends on data"):
-            read(base, of)
-    launch.gathers = None
+            read(transfers, base, of)
+    transfers.launch.gathers = None
     with pytest.raises(ValueError, match="an address that depends on data"):
-        read(region.base, (("x", 1),))
+        read(transfers, region.base, (("x", 1),))
+
+
+def test_an_index_moves_with_the_blocks_by_whole_elements_inside_of_an_array_of_known_size() -> None:
+    of = (("%ctaid.x", 4), ("x", 1))
+    transfers, region, x = gathering({"%ctaid.x": 5})
+    assert read(transfers, region.base, of) == [x] and transfers.launch.loaded == {"x"}
+    with pytest.raises(ValueError, match="that do not move by whole elements"):
+        read(transfers, region.base, (("%ctaid.x", 2), ("x", 1)))
+    for blocks, start in ((6, 4), (5, -4)):  # element 6 + 10 is one too many
+        transfers, region, _ = gathering({"%ctaid.x": blocks})
+        with pytest.raises(ValueError, match="which may lie outside of it"):
+            read(transfers, region.base, (("%ctaid.x", start), ("x", 1)))
+    transfers, region, _ = gathering({"%ctaid.x": 5})
+    region.grows = {SIZE: 4}
+    with pytest.raises(ValueError, match="that do not move by whole elements"):
+        read(transfers, region.base, of)
+    transfers, region, _ = gathering({"%ctaid.x": 5})
+    transfers.launch.use_of = lambda *_: None  # type: ignore[method-assign]
+    with pytest.raises(ValueError, match="that move in too many ways"):
+        read(transfers, region.base, of)
 
 
 def test_an_operation_that_words_do_not_have_is_one_of_the_spec() -> None:

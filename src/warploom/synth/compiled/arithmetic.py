@@ -276,7 +276,12 @@ class Arithmetic:
                 limit = at_infinity(name, terms)
                 if limit is not None:
                     data.notes.add(FINITE)
-                    return data.made(limit, kind) if isinstance(limit, Term) else Data.encoded(limit, kind)
+                    if not isinstance(limit, Term):
+                        return Data.encoded(limit, kind)
+                    known = a if limit is terms[0] else b
+                    return known if isinstance(known, int) else data.made(limit, kind)
+                if a.__class__ is int and b.__class__ is int and (a == b or terms[0].data != terms[1].data):
+                    return a if best(t.data[0] for t in terms) == terms[0].data[0] else b
             own = data.without_sign(kind, a, b)
             data.ordered_kinds.add(own)
             return data.made(apply(name, cast(a, own), cast(b, own)), own)

@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import warploom
-from warploom.core import UserError, bf16, f16, f32, i32
+from warploom.core import UserError, bf16, f16, f32, i8, i32
 from warploom.gpu import Compiled
 from warploom.gpu.machine_code import MachineCounts, counts_in, disassembled
 from warploom.kernels.suites.measured import NETWORKS, POLYBENCH
@@ -119,6 +119,16 @@ def nearest(X: f32["i", "k"], Y: f32["j", "k"], d: out[f32["i"]]):
     d[i] = min(sum((X[i, k] - Y[j, k]) ** 2, over=k), over=j)
 
 
+@tensor
+def int8_weights(X: f16["m", "k"], W: i8["n", "k"], s: f16["n"], Y: out[f16["m", "n"]]):
+    Y[m, n] = f16(sum(f32(X[m, k]) * f32(f16(W[n, k])), over=k) * f32(s[n]))
+
+
+@tensor
+def int8_weights_f32(X: f32["m", "k"], W: i8["n", "k"], Y: out[f32["m", "n"]]):
+    Y[m, n] = sum(X[m, k] * f32(W[n, k]), over=k)
+
+
 _MANY = {"b": 64, "m": 256, "n": 256, "k": 64}
 _ROWS = {"rows": 8192, "columns": 1000}
 _KERNELS: dict[str, Function] = {
@@ -140,6 +150,9 @@ CASES: dict[str, tuple[Function, Mapping[str, int]]] = {
     "matmul_bf16-1024": (_KERNELS["matmul_bf16"], _square(1024)),
     "linear_relu": (_KERNELS["linear_relu"], {"m": 2048, "n": 2048, "k": 512}),
     "linear_gelu_bf16": (linear_gelu_bf16, _square(2048)),
+    "int8_weights-4096": (int8_weights, _square(4096)),
+    "int8_weights-1024": (int8_weights, _square(1024)),
+    "int8_weights_f32": (int8_weights_f32, _square(1024)),
     "distances": (distances, {"i": 2048, "j": 2048, "k": 512}),
     "min_plus": (min_plus, {"i": 2048, "j": 2048, "k": 512}),
     "nearest": (nearest, {"i": 65536, "j": 1024, "k": 128}),

@@ -72,7 +72,6 @@ def test_columns_that_move_otherwise_are_not() -> None:
     assert known.common(elements(known, rows=9)) is None
     assert known.common([0, 0, 0, 1, 0, 0, 0, 0]) is None
     assert known.common([made(atom(SUM, (n,))) for n in range(8)]) is None
-    assert known.common([made(apply("neg", made(atom("a", (x + 10 * y,))))) for x, y, _ in THREADS]) is None
     assert known.common([made(atom("a", (x + 10 * y,), 2)) for x, y, _ in THREADS]) is None
     half = made(atom("a", (3,)), HALF)
     assert known.common(but(half)) is None
@@ -97,10 +96,6 @@ def test_elements_behind_others_are_common_where_both_move_evenly() -> None:
     assert translations().common(elements(known, "W")[:6] + column[6:]) is None, "neighbours that have none"
     numbers = translations()
     assert numbers.common(behind(numbers, LIMITED)) is None, "numbers of words are no places, however even"
-    known = translations()
-    x, t = (known.data.made(atom(name, (0,)), kind) for name, kind in (("W", f32), ("t", i32)))
-    other = known.data.made(element_behind(x, [(known.data.made(apply("neg", t), i32), 4)]), f32)
-    assert known.common([other] * 8) is None, "a word that is computed"
 
 
 def test_threads_with_numbers_in_place_of_elements_are_a_class_of_their_own() -> None:
@@ -253,17 +248,43 @@ def test_what_threads_exchange_in_the_same_way_is_common() -> None:
     assert columns.exchanged([1, 2, 3, 4], [1, 1, 2, 3, 4, 5, 6, 7]) is None
 
 
+def made(known: Translations, values: list[Value], *, steps: int = 1) -> list[Value]:
+    """The values times themselves, so often."""
+
+    def power(value: Value) -> Value:
+        found = value
+        for _ in range(steps):
+            found = known.data.made(apply("*", found, value), f32)  # pyright: ignore[reportArgumentType] - terms
+        return found
+
+    return list(map(power, values))
+
+
 def test_what_was_translated_is_common_when_it_comes_back() -> None:
     known = translations()
     right = elements(known)
     assert known.common(right) is not None
-    square = known.data.made(apply("*", right[6], right[6]), f32)  # pyright: ignore[reportArgumentType] - terms
-    by_hand: list[Value] = [known.data.made(apply("*", v, v), f32) for v in right]  # pyright: ignore[reportArgumentType] - terms
+    by_hand = made(known, right, steps=9)
     assert known.common(by_hand) is None
-    back = known.values_of([square], range(8))
-    assert back == by_hand and known.common(back) == [square]
+    back = known.values_of([by_hand[6]], range(8))
+    assert back == by_hand and known.common(back) == [by_hand[6]]
     assert known.common([*back[1:], back[0]]) is None
     assert known.common([*back[:3], right[3], *back[4:]]) is None
+
+
+def test_what_is_made_of_a_few_elements_is_common_where_these_move_evenly() -> None:
+    known = translations()
+    right = elements(known)
+    squares = made(known, right)
+    assert known.common(squares) == [squares[6]] and known.moves == {"a": (1, 10, 0)}
+    assert known.common([*squares[:3], right[3], *squares[4:]]) is None
+    assert known.common([*squares[1:], squares[0]]) is None
+    assert translations().common(right[:6] + squares[6:]) is None, "neighbours that have none"
+    numbered = translations()
+    assert numbered.common(made(numbered, elements(numbered, SUM))) is None, "sums are no array"
+    scale = known.data.made(atom("alpha", ()), f32)
+    scaled: list[Value] = [known.data.made(apply("*", scale, v), f32) for v in right]  # pyright: ignore[reportArgumentType] - terms
+    assert known.common(scaled) == [scaled[6]]
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,10 @@ SHARED = {
     "warploom.ptx": {
         "TYPE_BITS", "Program", "Routine", "Variable", "branch_targets", "flow_graph", "live_before", "liveness", "lower",
         "parse",
-    }
+    },
+    "warploom.ptx.instructions": {"destinations", "sources"},
 }  # fmt: skip
-"""A wrong liveness leaves registers undefined, which proves nothing."""
+"""A wrong liveness leaves registers undefined, which proves nothing; wrong ways to shared memory only cost time."""
 SYNTAX = ("warploom.ptx.routine", "warploom.ptx.syntax")
 
 

@@ -55,7 +55,7 @@ class MatrixTiles(Tiles):
     def _lies_along_sum(self, temporary: Temporary) -> bool:
         """Whether it is copied in vectors along the summed index."""
         vector = self.vector_of(temporary)
-        return vector is not None and self.role(self.loop[vector].extent) == "k2"
+        return vector is not None and self.role(vector) == "k2"
 
     @property
     def lanes(self) -> str | None:
@@ -81,35 +81,37 @@ class MatrixTiles(Tiles):
 
     def copied(self, temporary: Temporary, threads: list[int]) -> Iterator[Habit]:
         del threads
-        producer = self.operation[temporary.producer]
-        loads = {self.loop[s].extent: s for s in producer.loops}
         outside = {e for e, s in self.own.items() if self.loop[s].level == 0}
         is_spread = self.way.is_grid and self.objects.is_copy(temporary)
         if is_spread:
             yield "spread", (temporary.region,), "YES"
-        for extent, statement in loads.items():
+        for statement in (s for maker in self.makers(temporary) for s in maker.loops):
+            extent = self.loop[statement].extent
             yield "order", (statement, self.own[extent]), "MERGED" if extent in outside else "BEFORE"
         if not is_spread:
-            yield from self._along_threads(temporary, loads, outside)
-        yield "cache", (producer.statement,), "L2"
+            yield from self._along_threads(temporary, outside)
+        for load in self._loads(temporary):
+            yield "cache", (load.statement,), "L2"
         yield "stages", (temporary.region,), str(self.copies().get(temporary.region, _COPIES))
         yield "swizzle", (temporary.region,), self.way.swizzle
 
-    def _along_threads(self, temporary: Temporary, loads: Mapping[int, int], outside: set[int]) -> Iterator[Habit]:
+    def _along_threads(self, temporary: Temporary, outside: set[int]) -> Iterator[Habit]:
         """Threads copy along the loops that they share out anyway."""
         vector = self.vector_of(temporary)
-        along = "" if vector is None else self.role(self.loop[vector].extent)
+        along = "" if vector is None else self.role(vector)
         if along == "x3" and self.on.piece < 8:
             vector, along = None, "narrow" if self.on.piece == 4 else "single"
+        vectors = () if vector is None else tuple(self._vectors(temporary))
         if vector is not None:
-            pair = next(p for p in temporary.pairs if p.extent == self.loop[vector].extent)
-            for statement in (vector, pair.store):
+            pair = next(p for p in temporary.pairs if p.extent == vector)
+            for statement in (*vectors, pair.store):
                 yield "dim_kind", (statement,), "VECTOR"
         table = {**self.way.copied, **_SCATTERED}
         own = {self.role(e): s for e, s in self.own.items()}
-        for extent, statement in loads.items():
-            level = table.get((along, self.role(extent)))
-            if extent in outside or statement == vector:
+        for statement in (s for maker in self.makers(temporary) for s in maker.loops):
+            extent = self.loop[statement].extent
+            level = None if extent == vector else table.get((along, self.role(extent)))
+            if extent in outside or statement in vectors:
                 continue
             if level is None or level not in own:
                 yield "dim_kind", (statement,), "UNROLL"
@@ -120,7 +122,7 @@ class MatrixTiles(Tiles):
     def others(self) -> Iterator[Habit]:
         """Habits that operate on the results, and load what that needs, behind the sum, in the threads and registers that hold
         the results."""
-        staged = {self.operation[t.producer].statement for t in self._tiles()}
+        staged = {o.statement for t in self._tiles() for o in self.makers(t)}
         after = followers(self.backbone.instructions)
         for operation in self.objects.operations:
             if operation.temporary is not None or operation is self.total or operation.statement in staged:
@@ -156,7 +158,7 @@ class MatrixTiles(Tiles):
     def _tiles(self) -> list[Temporary]:
         """The tiles of all sums of the kernel."""
         sums = {o.instruction for o in self.objects.sums}
-        return [t for t in self.objects.temporaries if t.consumer in sums and self._is_loaded(t)]
+        return [t for t in self.objects.temporaries if t.consumer in sums and self.makers(t)]
 
     def _tile_bytes(self, temporary: Temporary) -> int:
         """Bytes of one copy of a tile with the sizes of this way."""

@@ -1,16 +1,17 @@
 """Habits of sums whose summands are made of loaded values that are used again, as CUTLASS and others have them for products of
 matrices: blocks share out the results, threads keep a few of them in registers, and what they read again comes from tiles in
-shared memory, which are copied ahead by all threads, in vectors, as they lie in memory.
+shared memory. These are copied ahead by all threads, in vectors, as they lie in memory, or made of what is loaded so: of integers
+that become floats, of exponentials.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, product
 
 from warploom.machines import WIDEST_BYTES
-from warploom.schedule.backbone import Access, Backbone, Operator, followers, summands_of
+from warploom.schedule.backbone import Access, Backbone, Operator, followers, named_by, summands_of
 from warploom.schedule.choices.decided import Temporary
 from warploom.schedule.choices.objects import Habit, Loop, Objects, Operation
 
@@ -62,7 +63,7 @@ class Tiles:
         self.kinds = {s: self.kind(s) for s in total.loops}
         self.summands = summands_of(self.backbone.instructions, total.instruction)
         users = {total.instruction, *self.summands}
-        self.staged = [t for t in objects.temporaries if t.consumer in users and self._is_loaded(t)]
+        self.staged = [t for t in objects.temporaries if t.consumer in users and self.makers(t)]
         self.store = next((o for o in objects.operations if o.operator is Operator.STORE and o.temporary is None), None)
 
     @property
@@ -84,7 +85,7 @@ class Tiles:
         regions = {t.region for t in self.staged}
         numbers = {n for n, t in enumerate(self.objects.temporaries) if t.region in regions}
         moves = [o for o in self.objects.operations if o.temporary in numbers]
-        return [self.total, *(self.operation[t.producer] for t in self.staged), *moves]
+        return [self.total, *(o for t in self.staged for o in self.makers(t)), *moves]
 
     def habits(self) -> Iterator[Habit]:
         if not self.is_product:
@@ -142,63 +143,69 @@ class Tiles:
 
     def copied(self, temporary: Temporary, threads: list[int]) -> Iterator[Habit]:
         """The tile is copied by threads, ahead, and permuted."""
-        producer = self.operation[temporary.producer]
-        loads = {self.loop[s].extent: s for s in producer.loops}
         outside = {e for e, s in self.own.items() if self.loop[s].level == 0}
         is_spread = self.shape.is_spread and self.objects.is_copy(temporary)
         if is_spread:
             yield "spread", (temporary.region,), "YES"
-        for extent, statement in loads.items():
-            if extent in outside:
-                yield "order", (statement, self.own[extent]), "MERGED"
-        for extent, statement in loads.items():
-            if extent not in outside:
-                yield "order", (statement, self.own[extent]), "BEFORE"
-        vector = self.vector_of(temporary)
+        makers = self.makers(temporary)
+        for is_outside, order in ((True, "MERGED"), (False, "BEFORE")):
+            for statement in (s for o in makers for s in o.loops):
+                extent = self.loop[statement].extent
+                if (extent in outside) == is_outside:
+                    yield "order", (statement, self.own[extent]), order
+        vector, vectors = self.vector_of(temporary), tuple(self._vectors(temporary))
         if vector is not None:
-            pair = next(p for p in temporary.pairs if p.extent == self.loop[vector].extent)
-            for statement in (pair.load,) if is_spread else (vector, pair.store, pair.load):
+            pair = next(p for p in temporary.pairs if p.extent == vector)
+            for statement in (*(() if is_spread else (*vectors, pair.store)), pair.load):
                 yield "dim_kind", (statement,), "VECTOR"
         if not is_spread:
-            inside = {e: s for e, s in loads.items() if e not in outside}
-            yield from self._along_loops(inside, threads, vector)
-        access = self.backbone.instructions[temporary.producer].access
-        if access is not None:
-            yield "mem_space", (access.region,), "GLOBAL"
-        yield "cache", (producer.statement,), "L2"
+            for maker in makers:
+                inside = [s for s in maker.loops if self.loop[s].extent not in outside and s not in vectors]
+                yield from self._along_loops(inside, threads, vector)
+        for load in self._loads(temporary):
+            access = self.backbone.instructions[load.instruction].access
+            if access is not None:
+                yield "mem_space", (access.region,), "GLOBAL"
+            yield "cache", (load.statement,), "L2"
         yield "stages", (temporary.region,), "1" if self.shape.is_small else "2"
         yield "swizzle", (temporary.region,), "PERMUTED"
 
-    def _along_loops(self, loads: Mapping[int, int], threads: list[int], vector: int | None) -> Iterator[Habit]:
-        """Threads copy along the loops that they share out anyway; a level that is none of those takes part of the slice."""
+    def _along_loops(self, loops: Sequence[int], threads: list[int], vector: int | None) -> Iterator[Habit]:
+        """Threads copy along the loops that they share out anyway; a level that is none of those takes part of the slice. vector:
+        the extent of those that are loaded."""
         free = list(threads)
-        for extent, statement in loads.items():
-            if self.own[extent] in free:
-                free.remove(self.own[extent])
+        for statement in loops:
+            if (own := self.own[self.loop[statement].extent]) in free:
+                free.remove(own)
                 yield "dim_kind", (statement,), "THREAD"
-                yield "thread_mapping", (statement, self.own[extent]), "MAPPED"
-        slices = [s for e, s in loads.items() if self.loop[self.own[e]].is_reduction and s != vector]
-        for statement, level in zip(list(slices), free, strict=False):
+                yield "thread_mapping", (statement, own), "MAPPED"
+        of_slice = [s for s in loops if (e := self.loop[s].extent) != vector and self.loop[self.own[e]].is_reduction]
+        for statement, level in zip(of_slice, list(free), strict=False):
             yield "dim_kind", (statement,), "THREAD"
             yield "thread_mapping", (statement, level), "MAPPED"
-        for statement in loads.values():
-            if statement != vector:
-                yield "dim_kind", (statement,), "UNROLL"
+        for statement in loops:
+            yield "dim_kind", (statement,), "UNROLL"
 
     def _apart(self) -> Iterator[Habit]:
-        """Nests of threads stand one after the other: those of each load, each store to a tile, each read of one, the sum."""
+        """Nests of threads stand one after the other: those of each load, of each step that makes a tile of it, each store to a
+        tile, each read of one, the sum."""
         for temporary in self.staged:
+            makers = self.makers(temporary)
             for pair in temporary.pairs:
-                yield "order", (temporary.producer, pair.store), "BEFORE"
+                yield from (("order", (o.statement, pair.store), "BEFORE") for o in makers)
                 yield "order", (self.total.statement, pair.load), "AFTER"
+            for maker in makers:
+                for number in (named_by(o) for o in self.backbone.instructions[maker.instruction].operands):
+                    if number is not None:
+                        yield from (("order", (number, s), "BEFORE") for s in maker.loops if self.loop[s].level)
         for one in self.staged:
             for other in self.staged:
                 if one is not other:
                     for pair in other.pairs:
-                        yield "order", (one.producer, pair.store), "BEFORE|AFTER"
+                        yield from (("order", (o.statement, pair.store), "BEFORE|AFTER") for o in self.makers(one))
                         yield "order", (one.load, pair.load), "BEFORE|AFTER"
-                    for statement in self.operation[other.producer].loops:
-                        yield "order", (one.producer, statement), "BEFORE|AFTER"
+                    for maker, its in product(self.makers(one), self.makers(other)):
+                        yield from (("order", (maker.statement, s), "BEFORE|AFTER") for s in its.loops)
 
     def others(self) -> Iterator[Habit]:
         """Habits for operations other than the sum."""
@@ -209,7 +216,7 @@ class Tiles:
         many."""
         along = 2 * _RESULTS if self.shape.is_tall else _RESULTS
         lanes = max(1, WIDEST_BYTES // self.backbone.instructions[self.total.instruction].dtype.size_bytes)
-        vectors = {self.loop[v].extent for t in self.staged if (v := self.vector_of(t)) is not None}
+        vectors = {v for t in self.staged if (v := self.vector_of(t)) is not None}
         for extent in sorted(vectors):
             yield "size", (extent,), str(lanes)
         if self.shape.threads is not None:
@@ -230,7 +237,7 @@ class Tiles:
 
     def _laid_out(self, temporary: Temporary) -> Iterator[Habit]:
         """The tile lies as its array does, threads next to each other where they are in the sum."""
-        access = self.backbone.instructions[temporary.producer].access
+        access = self.backbone.instructions[self._source(temporary).instruction].access
         number = self.objects.temporaries.index(temporary)
         pairs = list(zip(temporary.pairs, self.objects.pairs_of(number), strict=True))
         ordered = sorted(
@@ -262,16 +269,53 @@ class Tiles:
         loaded = {self.loop[s].axis for s in self.operation[temporary.producer].loops}
         return any(self.loop[s].axis not in loaded for s in self.total.loops)
 
-    def _is_loaded(self, temporary: Temporary) -> bool:
-        return self.backbone.instructions[temporary.producer].operator is Operator.LOAD
+    def makers(self, temporary: Temporary) -> tuple[Operation, ...]:
+        """The load of a tile, or loads and what makes its elements of theirs, one by one; none for a value that is made otherwise
+        or serves others, too."""
+        instructions = self.backbone.instructions
+        if instructions[temporary.producer].operator is Operator.LOAD:
+            return (self.operation[temporary.producer],)
+        axes = set(instructions[temporary.producer].axes)
+        if not axes <= set(instructions[self.total.instruction].axes):
+            return ()
+        found, left = set[int](), [temporary.producer]
+        while left:
+            number = left.pop()
+            one = instructions[number]
+            if one.carry is not None or not set(one.axes) <= axes:
+                return ()
+            found.add(number)
+            left += [n for o in one.operands if (n := named_by(o)) is not None and n not in found]
+        loads = [n for n in found if instructions[n].operator is Operator.LOAD]
+        users = {n for n, user in enumerate(instructions) if any(named_by(o) in found for o in user.operands)}
+        if not any(set(instructions[n].axes) == axes for n in loads) or not users <= found | {temporary.consumer}:
+            return ()
+        return tuple(self.operation[n] for n in sorted(found))
+
+    def _loads(self, temporary: Temporary) -> list[Operation]:
+        return [o for o in self.makers(temporary) if o.operator is Operator.LOAD]
+
+    def _source(self, temporary: Temporary) -> Operation:
+        """The load along whose array the tile is made."""
+        axes = set(self.backbone.instructions[temporary.producer].axes)
+        return next(o for o in self._loads(temporary) if set(self.backbone.instructions[o.instruction].axes) == axes)
 
     def _stored_stride(self, statement: int) -> int:
         access = None if self.store is None else self.backbone.instructions[self.store.instruction].access
         return self.objects.stride(access, self.loop[statement].axis)
 
     def vector_of(self, temporary: Temporary) -> int | None:
-        producer = self.operation[temporary.producer]
-        return self._vector(self.backbone.instructions[producer.instruction].access, producer.loops)
+        """The extent along which vectors are loaded."""
+        source = self._source(temporary)
+        vector = self._vector(self.backbone.instructions[source.instruction].access, source.loops)
+        return None if vector is None else self.loop[vector].extent
+
+    def _vectors(self, temporary: Temporary) -> Iterator[int]:
+        """The loops of vectors that are loaded."""
+        for load in self._loads(temporary):
+            vector = self._vector(self.backbone.instructions[load.instruction].access, load.loops)
+            if vector is not None and self.loop[vector].extent == self.vector_of(temporary):
+                yield vector
 
     def _vector(self, access: Access | None, loops: tuple[int, ...]) -> int | None:
         """The loop along which neighbours in memory lie."""

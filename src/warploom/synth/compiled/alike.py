@@ -14,15 +14,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from warploom.synth.compiled.data import Comparison, Data, Undefined, Value
 from warploom.synth.compiled.faults import Triple
 from warploom.synth.compiled.memory import Region, Stored
 from warploom.synth.compiled.names import NAME, Names, is_name
 from warploom.synth.compiled.renaming import LIMITED, SUM, rebuilt
-from warploom.terms import Term, atom, is_element_behind
+from warploom.terms import Term, atom
 
 _MOST_CLASSES = 8
+_MOST_STEPS = 8
+"""Operations that make a value of a few elements."""
 _LIKE_ANOTHER = Undefined("a value like that of another thread", 0)
 Axes = tuple[bool, bool, bool]
 Classes = tuple[int, ...]
@@ -125,13 +128,12 @@ class Translations:
     def common(self, column: list[Value]) -> list[Value] | None:
         """The representatives' values, where all others are their translations; None where that is not seen."""
         values = [column[t] for t in self.representatives]
-        if any(isinstance(v, Term) and is_element_behind(v) for v in values):
-            return values if self._are_alike_behind(column, values) else None
         if not all(
             type(v) is int or isinstance(v, Undefined) or (isinstance(v, Term) and v.op == "atom" and v.data[2] == 1)
             for v in values
         ):
-            return values if self._are_known_translations(column, values) else None
+            is_known = self._are_known_translations(column, values) or self._are_made_alike(column, values)
+            return values if is_known else None
         if any(isinstance(v, Term) and is_name(v) for v in values):
             return values if self._are_known_translations(column, values) else None
         self._check_classes(column, values)
@@ -157,17 +159,20 @@ class Translations:
                 return None
         return values
 
-    def _are_alike_behind(self, column: list[Value], values: list[Value]) -> bool:
-        """Whether all threads have the translations of elements at places that index arrays give, as they come from memory."""
+    def _are_made_alike(self, column: list[Value], values: list[Value]) -> bool:
+        """Whether all threads have the translations of what is made of a few elements: those at places that index arrays give, or
+        elements that were converted on their way through shared memory."""
         self._check_classes(column, values)
         for own in values:
             if not isinstance(own, Term):
                 continue
-            for n, element in enumerate(own.args if is_element_behind(own) else (own,)):
-                if element.op != "atom" or element.data[0] in (SUM, NAME, LIMITED) or not element.data[1]:
-                    return False
-                others = [v.args[n] if isinstance(v, Term) and v.op == own.op and v.args else v for v in column]
-                if element.data[0] not in self._far and not self._learn(element, others):
+            elements = _elements_of(own)
+            if not elements or any(e.data[0] in (SUM, NAME, LIMITED) or e.data[2] != 1 for e in elements):
+                return False
+            others = [_elements_of(v) if isinstance(v, Term) and v.op == own.op else () for v in column]
+            for n, element in enumerate(elements):
+                same: list[Value] = [found[n] if len(found) == len(elements) else 0 for found in others]
+                if element.data[1] and element.data[0] not in self._far and not self._learn(element, same):
                     return False
         for t, (value, group) in enumerate(zip(column, self.group, strict=True)):
             own = values[group]
@@ -356,3 +361,18 @@ def _middle(threads: list[Triple]) -> int:
     middle = [(min(at) + max(at) + 1) // 2 for at in zip(*threads, strict=True)]
     far = [sum(abs(a - b) for a, b in zip(t, middle, strict=True)) for t in threads]
     return far.index(min(far))
+
+
+@lru_cache(maxsize=1 << 16)
+def _elements_of(term: Term) -> tuple[Term, ...]:
+    """The elements that a value is made of by a few operations, in their order; none if it is made by more."""
+    found: list[Term] = []
+    left = [term]
+    for _ in range(_MOST_STEPS):
+        if not left:
+            return tuple(found)
+        one = left.pop()
+        if one.op == "atom":
+            found.append(one)
+        left += one.args
+    return () if left else tuple(found)

@@ -18,6 +18,7 @@ from warploom.synth.compiled.handover import Handing, Handover
 from warploom.synth.compiled.indexed import IndexedWords
 from warploom.synth.compiled.matrices import Matrices
 from warploom.synth.compiled.operands import Operands, Reader, width_of
+from warploom.synth.compiled.passing import passed_to_shared
 from warploom.synth.compiled.placed import Placed, PlacementError
 from warploom.synth.compiled.schedule import Step, truth
 from warploom.synth.compiled.threads import Block, Lanes, Launch
@@ -50,6 +51,7 @@ class _Maker:
         self.matrices = Matrices(launch, self.operands, self.arithmetic)
         self.groups = Groups(launch, self.operands, self.transfers, self.matrices)
         self.calls = Calls(launch, self.operands, functions, self.transfers.extension)
+        self.passing = passed_to_shared(launch.routine)
         self.handing: Handing | None = None
         if handover is not None:
             self.handing = Handing(launch, handover, self.operands, self.transfers, self.exchanges)
@@ -355,6 +357,7 @@ class _Maker:
                 is_of_floats
                 and has_widths
                 and isinstance(result, Name)
+                and result.text not in self.passing
                 and (found := self._commons(block, lanes, names, readers))
             ):
                 self.launch.steps_left += len(lanes) - len(found[0])

@@ -206,12 +206,12 @@ def _of_one_size(
 
 
 def parallel_threads(stage: Backbone, nest: Nest) -> Axes:
-    """Along which axes of a block the threads that compute have parts of no sum, and so may compute alike. Not along axes that
-    count several indices."""
+    """Along which axes of a block the threads that sum have parts of no sum, and so may compute alike. Not along axes that count
+    several indices."""
     summed = {stage.axes[a].name.rpartition(".")[2] for a in reduced(stage)}
     mapped: dict[int, set[str]] = {}
     for statement, around in statements(nest.body):
-        if isinstance(statement, Compute | Combine) and statement.operator is not Operator.MOVE:
+        if isinstance(statement, Compute | Combine) and _goes_on(statement):
             for loop in around:
                 if loop.kind is Kind.THREAD and loop.hardware is not None:
                     mapped.setdefault(loop.hardware, set()).add(loop.name.rstrip("0123456789"))

@@ -20,6 +20,7 @@ from warploom.ptx import TYPE_BITS
 from warploom.ptx.syntax import Instruction
 from warploom.synth.compiled.arithmetic import Arithmetic, register_kind, undefined_in
 from warploom.synth.compiled.data import ADDRESSES, SIGNED, UNSIGNED, Indexed, Joined, Undefined, Value
+from warploom.synth.compiled.gathers import NotGatheredError
 from warploom.synth.compiled.moving import PlacementError, Slopes, negated, number_of
 from warploom.synth.compiled.placed import Placed, placed
 from warploom.synth.compiled.renaming import LIMITED
@@ -179,7 +180,10 @@ class IndexedWords:
     def _data(self, term: Term, bits: int) -> tuple[Linear[Term], Interval]:
         key = (term, bits)
         if key not in self._known:
-            found = self._gathers.modulo(term, self.launch.data.kinds, bits)
+            try:
+                found = self._gathers.modulo(term, self.launch.data.kinds, bits)
+            except NotGatheredError as error:
+                raise PlacementError(str(error)) from error
             self._known[key] = found, self._bounds(found)
         return self._known[key]
 

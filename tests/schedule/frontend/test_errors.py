@@ -1,6 +1,6 @@
 """Wrong tensor functions: code, message, place and fix."""
 
-# ruff: noqa: F722, F821, UP037 (the functions are wrong on purpose)
+# ruff: noqa: F722, F821, F842, UP037 (the functions are wrong on purpose)
 
 from __future__ import annotations
 

@@ -244,9 +244,7 @@ def _read_range(state: State, name: str, target: ast.expr, annotation: ast.expr)
 def _check_undecided(state: State, name: str, target: ast.expr) -> None:
     """Refuses a range of an index that has one, or that a value above is made of."""
     above = [state.declared[name][1]] if name in state.declared else []
-    for made in state.definitions.values():
-        if any(name in indices_of(part) for part in parts_of(made.value)):
-            above.append(made.span)
+    above += [d.span for d in state.definitions.values() if any(name in indices_of(part) for part in parts_of(d.value))]
     if above:
         message = f"expected the range of the index {name!r} once, before what uses it"
         fix = "Move it above, or use another index."

@@ -20,7 +20,6 @@ from warploom.ptx import TYPE_BITS
 from warploom.ptx.syntax import Instruction
 from warploom.synth.compiled.arithmetic import Arithmetic, register_kind, undefined_in
 from warploom.synth.compiled.data import ADDRESSES, SIGNED, UNSIGNED, Indexed, Joined, Undefined, Value
-from warploom.synth.compiled.gathers import NotGatheredError
 from warploom.synth.compiled.moving import PlacementError, Slopes, negated, number_of
 from warploom.synth.compiled.placed import Placed, placed
 from warploom.synth.compiled.renaming import LIMITED
@@ -50,8 +49,8 @@ class IndexedWords:
     """By word of data and its width: the sum that it is modulo that, and the numbers that this may be."""
 
     def computed(self, instruction: Instruction, kind: DType, plain: Callable[..., Value], values: tuple[Value, ...]) -> Value:
-        """The result of an instruction with such an operand; plain: its function where none is. PlacementError; SplitError where
-        blocks of the box differ."""
+        """The result of an instruction with such an operand; plain: its function where none is. PlacementError,
+        NotGatheredError; SplitError where blocks of the box differ."""
         if (bad := next((b for v in values if (b := self._undefined(v)) is not None), None)) is not None:
             return bad
         if kind.is_float:
@@ -180,10 +179,7 @@ class IndexedWords:
     def _data(self, term: Term, bits: int) -> tuple[Linear[Term], Interval]:
         key = (term, bits)
         if key not in self._known:
-            try:
-                found = self._gathers.modulo(term, self.launch.data.kinds, bits)
-            except NotGatheredError as error:
-                raise PlacementError(str(error)) from error
+            found = self._gathers.modulo(term, self.launch.data.kinds, bits)
             self._known[key] = found, self._bounds(found)
         return self._known[key]
 

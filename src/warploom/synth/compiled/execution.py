@@ -126,7 +126,7 @@ class SymbolicRun:
     routine: Routine
     launch_notes: frozenset[str]
     place_notes: tuple[str, ...]
-    """What the domain must say of the launch, and of where variables lie."""
+    """The domain must say these, of the launch and of where variables lie."""
     thread_steps: int
     """Instructions executed, summed over threads."""
 
@@ -146,7 +146,7 @@ class SymbolicRun:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the domain must say, also of elements that were read by now."""
+        """Statements that the domain must have, also on elements that were read by now."""
         return (*sorted(self.launch_notes | self.data.notes), *self.place_notes)
 
     def unnamed_stores(self, arguments: tuple[Argument, ...]) -> list[str]:

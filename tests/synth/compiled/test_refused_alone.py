@@ -15,10 +15,11 @@ from warploom.core.linear import Linear
 from warploom.ptx import lower, parse
 from warploom.ptx.syntax import Name
 from warploom.synth.compiled import ArrayArgument, prove_equivalent, run_plain_spec, run_symbolically
-from warploom.synth.compiled.arithmetic import Arithmetic, NotFollowedError, at_infinity
+from warploom.synth.compiled.arithmetic import Arithmetic, NotFollowedError
 from warploom.synth.compiled.comparison import Comparison, Element
 from warploom.synth.compiled.data import Data, Indexed, Joined, NoBitsError, Value
 from warploom.synth.compiled.gathers import Gathers
+from warploom.synth.compiled.infinities import at_infinity
 from warploom.synth.compiled.memory import Owner, Region, _is_in_scope
 from warploom.synth.compiled.moving import SIZE, Moving
 from warploom.synth.compiled.numbers import value_of

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise, product
-from math import ceil, floor, isfinite, isnan, trunc
+from math import ceil, floor, isnan, trunc
 
 from warploom.core import BY_NAME, DType, WarploomError
 from warploom.operations import COMPARISONS
@@ -26,6 +26,7 @@ from warploom.synth.compiled.data import (
     Value,
     fits,
 )
+from warploom.synth.compiled.infinities import at_infinity, has_no_number, is_nan
 from warploom.synth.compiled.zeros import beside_zero, product_of_zeros
 from warploom.terms import Term, apply, constant
 
@@ -265,13 +266,13 @@ class Arithmetic:
             cast = data.as_float if kind.is_float else data.exactly
             if kind.is_float and any(isinstance(v, int) for v in (a, b)):
                 terms = [cast(a, kind), cast(b, kind)]
-                if keeps_nan and any(map(_is_nan, terms)):
+                if keeps_nan and any(map(is_nan, terms)):
                     data.notes.add(NANS)
                     return 0x7FFFFFFF  # as all instructions on f32 give it (PTX ISA 9.0, section 9.7.3)
-                if all(map(_is_nan, terms)):
+                if all(map(is_nan, terms)):
                     raise NotFollowedError(f"{name} of two NaN")
                 for value, other in ((a, terms[1]), (b, terms[0])):
-                    if _is_nan(other):
+                    if is_nan(other):
                         return value
                 limit = at_infinity(name, terms)
                 if limit is not None:
@@ -390,7 +391,7 @@ class Arithmetic:
                 return bad
             cast, own = data.as_float if kind.is_float else data.exactly, data.without_sign(kind, a, b)
             x, y = cast(a, own), cast(b, own)
-            if _is_nan(x) or _is_nan(y):
+            if is_nan(x) or is_nan(y):
                 return test.endswith("u")
             if x.op == "constant" and y.op == "constant":
                 return decide(x.data[0], y.data[0])
@@ -411,7 +412,7 @@ class Arithmetic:
             terms = data.as_float(a, kind), data.as_float(b, kind)
             if any(t.op != "constant" for t in terms):
                 data.notes.add(FINITE)
-            return any(map(_is_nan, terms)) == is_nan_wanted
+            return any(map(is_nan, terms)) == is_nan_wanted
 
         return run
 
@@ -432,7 +433,7 @@ class Arithmetic:
             own = self._kind_of_choice(predicate.kind, kind, a, b)
             cast = data.as_float if own.is_float else data.exactly
             x, y = cast(a, own), cast(b, own)
-            if _is_nan(x) or _is_nan(y):
+            if is_nan(x) or is_nan(y):
                 data.notes.add(NANS)
             if (x, y) in ((predicate.a, predicate.b), (predicate.b, predicate.a)) and predicate.op[0] in "<>":
                 data.ordered_kinds.add(own)
@@ -559,46 +560,6 @@ def undefined_in(*values: Value) -> Undefined | None:
         if isinstance(value, Joined) and (bad := undefined_in(*(v for v, _ in value.parts))) is not None:
             return bad
     return None
-
-
-def has_no_number(*terms: Term) -> bool:
-    """Whether an infinity or NaN is among the terms themselves."""
-    return any(t.op == "constant" and isinstance(t.data[0], float) and not isfinite(t.data[0]) for t in terms)
-
-
-def _is_nan(term: Term) -> bool:
-    return term.op == "constant" and isinstance(term.data[0], float) and isnan(term.data[0])
-
-
-def at_infinity(op: str, terms: list[Term]) -> Term | float | None:
-    """`op` with infinities among its operands, where all data are finite; None where no rule is known."""
-    if any(map(_is_nan, terms)):
-        return None
-    sizes = [t.data[0] if has_no_number(t) else None for t in terms]
-    finite = [t for t, size in zip(terms, sizes, strict=True) if size is None]
-    match op, sizes:
-        case (("max" | "min"), [float() as a, float() as b]):
-            return max(a, b) if op == "max" else min(a, b)
-        case (("max" | "min"), ([float() as a, None] | [None, float() as a])):
-            return a if (a > 0) == (op == "max") else finite[0]
-        case "+", ([float() as a, None] | [None, float() as a]):
-            return a
-        case "+", [float() as a, float() as b] if a == b:
-            return a
-        case "-", [float() as a, None]:
-            return a
-        case "-", [None, float() as a]:
-            return -a
-        case "*", ([float() as a, None] | [None, float() as a]) if finite[0].op == "constant" and finite[0].data[0] != 0:
-            return a if finite[0].data[0] > 0 else -a
-        case "fma", [None, None, float() as a]:
-            return a
-        case "/", [None, float()]:
-            return 0.0
-        case (("ex2" | "exp"), [float() as a]):
-            return a if a > 0 else 0.0
-        case _:
-            return None
 
 
 def _is_zero(term: Term) -> bool:

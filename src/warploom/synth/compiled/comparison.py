@@ -13,13 +13,14 @@ from typing import Literal
 
 from warploom.core import BY_NAME, DType, f64, scalar_of
 from warploom.operations import COMPARISONS, OF_REALS
-from warploom.synth.compiled.arithmetic import FINITE, at_infinity, has_no_number
+from warploom.synth.compiled.arithmetic import FINITE
 from warploom.synth.compiled.base_two import AsCompiled
 from warploom.synth.compiled.data import Undefined, fits
 from warploom.synth.compiled.deciding import NOTHING_TOLD, Telling, drawn, fewer, whole_numbers
 from warploom.synth.compiled.division import quotients, with_quotients
 from warploom.synth.compiled.gathers import Gathers
 from warploom.synth.compiled.index_arrays import IndexArrays
+from warploom.synth.compiled.infinities import at_infinity, has_no_number
 from warploom.synth.compiled.numbers import value_of, wrapped
 from warploom.synth.compiled.rescaled import POWERS, Rescaled
 from warploom.synth.compiled.xor_sums import equal_sums

@@ -1,6 +1,6 @@
 """Wrong tensor functions: code, message, place and fix."""
 
-# ruff: noqa: F722, F821, UP037 (the functions are wrong on purpose)
+# ruff: noqa: F722, F821, F842, UP037 (the functions are wrong on purpose)
 
 from __future__ import annotations
 
@@ -194,10 +194,32 @@ def value_of_its_own_name(A: f32["m"], y: out[f32["m"]], z: out[f32["m"]]):
     z[i] = a[i]
 
 
-def sum_of_another_range(A: f32["m", "n"], B: f32["m", "n - 1"], y: out[f32["m"]], z: out[f32["m"]]):
+def sum_of_another_range(A: f32["m", "n"], B: f32["m", "n - 1"], C: f32["m", "n - 2"], y: out[f32["m"]], z: out[f32["m"]]):
+    a[i] = sum(A[i, j + 1], over=j)
+    y[i] = a[i] + sum(B[i, j], over=j)
+    z[i] = a[i] + sum(C[i, j], over=j)
+
+
+def sum_over_a_part(A: f32["m", "n"], B: f32["n - 1"], y: out[f32["m"]]):
+    y[i] = sum(A[i, j] * B[j], over=j)
+
+
+def sum_over_a_shorter_result(A: f32["m", "n"], y: out[f32["m", "n - 1"]]):
     a[i] = sum(A[i, j], over=j)
+    y[i, j] = A[i, j] / a[i]
+
+
+def range_below_a_value(A: f32["m", "n"], y: out[f32["m"]]):
+    a[i] = sum(A[i, j], over=j)
+    j: range(2)
     y[i] = a[i]
-    z[i] = a[i] + sum(B[i, j], over=j)
+
+
+def two_ranges(A: f32["m", "n"], y: out[f32["m"]], z: out[f32["m"]]):
+    j: range(2)
+    y[i] = sum(A[i, j], over=j)
+    j: range(3)
+    z[i] = sum(A[i, j], over=j)
 
 
 def transposed_value(A: f32["m", "m"], y: out[f32["m", "m"]]):
@@ -441,10 +463,20 @@ EXPECTED = [
     (
         sum_of_another_range,
         "SIZE_MISMATCH",
-        "expected 'j' to run over n, as where 'a' was used before, got n - 1",
+        "expected 'j' to run over n - 1, as where 'a' was used before, got n - 2",
         "Use another index than j in this statement.",
-        "z[i] = a[i] + sum(B[i, j], over=j)",
+        "z[i] = a[i] + sum(C[i, j], over=j)",
     ),
+    (sum_over_a_part, "SIZE_MISMATCH", "expected 'j' to run over n, got an axis of n - 1", r".* above: j: range\(n - 1\).", "j"),
+    (
+        sum_over_a_shorter_result,
+        "SIZE_MISMATCH",
+        "expected 'j' to run over n - 1, got an axis of n",
+        "Use another index, .*",
+        "j",
+    ),
+    (range_below_a_value, "INDEX_RANGE", "expected the range of the index 'j' once, before what uses it", "Move it.*", "j"),
+    (two_ranges, "INDEX_RANGE", "expected the range of the index 'j' once, before what uses it", "Move it.*", "j"),
     (transposed_value, "POINT_TO_POINT", r"expected a\[i, j\], as it was defined, got a\[j, i\]", "Values inside .*", "a[j, i]"),
     (unused_index, "INDEX_UNUSED", "expected every index of 'a' on the right, got none of j", "Leave j out: .*", "a[i, j]"),
     (mixed_types, "DTYPE", "expected operands of one type, got f32 and f16", r"Convert one of them: f32\(...\).", "A[i] * B[i]"),

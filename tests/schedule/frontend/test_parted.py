@@ -68,6 +68,7 @@ def not_used_again(A: f32["m", "n", "k"], B: f32["k", "n"], C: out[f32["m", "n"]
 
 @tensor
 def of_longer_rows(A: f32["m", "k + 1"], B: f32["k", "n"], C: out[f32["m", "n"]]):
+    k: range(k)
     C[m, n] = sum(A[m, k] * B[k, n], over=k)
 
 

@@ -220,6 +220,7 @@ def test_an_index_may_run_over_a_part_of_a_longer_axis():
     @tensor
     def f(X: f32["n + 2"], W: f32["k"], V: f32["k + 1"], Y: out[f32["n"]], z: out[f32[1]]):
         Y[i] = X[i] + X[i + 2]
+        j: range(k)
         z[o] += V[j] * W[j]
 
     X, W, V = random(6), random(3), random(4)

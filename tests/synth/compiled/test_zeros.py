@@ -77,6 +77,20 @@ def test_a_zero_that_is_left_out_is_told_where_bits_are_used(one: str, other: st
     assert of_floats.verdict == "proved" and "zeros" not in of_floats.domain
 
 
+@pytest.mark.parametrize("one, other", [(ZERO, NEGATIVE_ZERO), (NEGATIVE_ZERO, ZERO)])
+def test_zeros_that_are_stored_are_told(one: str, other: str) -> None:
+    end = "st.global.f32 [%d1], %f4; ret; }"
+    proof = compared(one, other, end, "f32")
+    assert proof.verdict == "proved" and "zeros of either sign are equal" in proof.domain
+    assert "zeros" not in compared(ZERO, ZERO, end, "f32").domain
+
+
+def test_a_maximum_with_the_least_float_forgets_a_nan() -> None:
+    greater = "setp.gt.f32 %p1, %f1, 0fFF7FFFFF; selp.f32 %f4, %f1, 0fFF7FFFFF, %p1;"
+    proof = compared("mov.f32 %f4, %f1;", greater, "st.global.f32 [%d1], %f4; ret; }", "f32")
+    assert (proof.verdict, proof.domain) == ("proved", "no value below the least float, no NaN")
+
+
 def test_a_word_that_is_added_to_zero_is_no_longer_that_word() -> None:
     arguments = (ArrayArgument("o", BY_NAME["u32"], (1,)), ArrayArgument("x", BY_NAME["u32"], (3,)))
     one = kernel("add.f32 %f4, %f1, 0f00000000; st.global.f32 [%d1], %f4; ret; }")

@@ -173,6 +173,7 @@ def test_places_inside_are_proved(name: str) -> None:
         ("row", "t[i]", "(t[i] ^ 512)"),
         ("row", "t[i]", "(short)t[i] - 1"),
         ("row", "t[i]", "(signed char)t[i]"),
+        ("row", "t[i]", "__float_as_int(W[i])"),
         ("row", ", 999) * 16", ", 998) * 16"),
         ("row", ", 0), 999)", ", 1), 999)"),
         ("row", "15999", "15998"),

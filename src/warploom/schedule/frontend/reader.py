@@ -234,10 +234,21 @@ def _targets(node: ast.stmt) -> Iterator[tuple[str, tuple[str, ...]]]:
 def _read_range(state: State, name: str, target: ast.expr, annotation: ast.expr) -> None:
     match annotation:
         case ast.Call(func=ast.Name(id="range"), args=[argument], keywords=[]):
+            _check_undecided(state, name, target)
             state.declared[name] = (read_size(state, argument), state.span(target))
         case _:
             message = f"expected the range of the index {name!r}, got {ast.unparse(annotation)}"
             raise state.problem("INDEX_RANGE", message, annotation, f"Write {name}: range(8).")
+
+
+def _check_undecided(state: State, name: str, target: ast.expr) -> None:
+    """Refuses a range of an index that has one, or that a value above is made of."""
+    above = [state.declared[name][1]] if name in state.declared else []
+    above += [d.span for d in state.definitions.values() if any(name in indices_of(part) for part in parts_of(d.value))]
+    if above:
+        message = f"expected the range of the index {name!r} once, before what uses it"
+        fix = "Move it above, or use another index."
+        raise state.problem("INDEX_RANGE", message, target, fix, ("used here", above[0]))
 
 
 def _add(state: State, made: Definition | Store, node: ast.stmt) -> None:
@@ -477,17 +488,18 @@ def _ranges(
     def note(name: str, size: Polynomial, span: Span) -> None:
         first = found.setdefault(name, (size, span))
         rest = size.plus(first[0], -1)
-        if name in stored or first[0] == size:
-            fits = rest.is_never_negative or is_quotient(rest)  # then the sizes tell
-        else:
-            fits = size.plus(first[0], -1).is_never_negative or first[0].plus(size, -1).is_never_negative
-            if not size.plus(first[0], -1).is_never_negative:
-                found[name] = (size, span)
+        is_longer = rest.is_never_negative or is_quotient(rest)  # the sizes tell
+        fits = first[0] == size or (is_longer and name in stored - reduced)
         if not fits:
             message = f"expected {name!r} to run over {first[0]}, got an axis of {size}"
             fix = "Use another index, give both axes the same size, or write pad(X, 0)[...], which is 0 outside."
+            if name in reduced - stored:
+                shorter = first[0] if rest.is_never_negative else size
+                fix += f" Where a part of an axis is meant, say so above: {name}: range({shorter})."
             raise Problem(Diagnostic("SIZE_MISMATCH", message, span, fix, (("runs over it here", first[1]),)))
 
+    parts = [part for owner in (*definitions, *stores) for part in parts_of(owner.value)]
+    reduced = {name for part in parts if isinstance(part, Reduction) for name in part.over}
     stored: set[str] = set()
     for store in stores:
         for name, size in zip(store.indices, store.array.shape, strict=True):

@@ -124,7 +124,9 @@ class SymbolicRun:
     data: Data
     arrays: dict[str, Region]
     routine: Routine
-    notes: tuple[str, ...]
+    launch_notes: frozenset[str]
+    place_notes: tuple[str, ...]
+    """The domain must say these, of the launch and of where variables lie."""
     thread_steps: int
     """Instructions executed, summed over threads."""
 
@@ -141,6 +143,11 @@ class SymbolicRun:
     """Rounds of loops that were left out, in order."""
     implied: Implied | None = None
     """Elements that no store left, since they hold what others do, further on."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Statements that the domain must have, also on elements that were read by now."""
+        return (*sorted(self.launch_notes | self.data.notes), *self.place_notes)
 
     def unnamed_stores(self, arguments: tuple[Argument, ...]) -> list[str]:
         """Names for the domain: variables of the module that are stored to and that nobody compares."""
@@ -308,7 +315,7 @@ def run_symbolically(
         implied = translations.implied(arrays)
         repeats = tuple(replace(r, sums=translations.with_sums_of_threads(r.sums)) for r in repeats)
     return SymbolicRun(
-        data, arrays, routine, (*sorted(launch.notes | data.notes), *places.notes()), step_limit - launch.steps_left,
+        data, arrays, routine, frozenset(launch.notes), tuple(places.notes()), step_limit - launch.steps_left,
         launch.module_variables, frozenset(places.ordered), launch.moves, frozenset(launch.loaded), frozenset(launch.stored),
         repeats, implied,
     )  # fmt: skip

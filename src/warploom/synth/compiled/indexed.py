@@ -49,8 +49,8 @@ class IndexedWords:
     """By word of data and its width: the sum that it is modulo that, and the numbers that this may be."""
 
     def computed(self, instruction: Instruction, kind: DType, plain: Callable[..., Value], values: tuple[Value, ...]) -> Value:
-        """The result of an instruction with such an operand; plain: its function where none is. PlacementError; SplitError where
-        blocks of the box differ."""
+        """The result of an instruction with such an operand; plain: its function where none is. PlacementError,
+        NotGatheredError; SplitError where blocks of the box differ."""
         if (bad := next((b for v in values if (b := self._undefined(v)) is not None), None)) is not None:
             return bad
         if kind.is_float:

@@ -13,6 +13,7 @@ from warploom.synth.compiled.copies import Copies
 from warploom.synth.compiled.data import ADDRESSES, Undefined, Value
 from warploom.synth.compiled.exchanges import Exchanges
 from warploom.synth.compiled.functions import Functions
+from warploom.synth.compiled.gathers import NotGatheredError
 from warploom.synth.compiled.groups import Groups
 from warploom.synth.compiled.handover import Handing, Handover
 from warploom.synth.compiled.indexed import IndexedWords
@@ -425,12 +426,12 @@ class _Maker:
                 if not is_followed:
                     raise PlacementError(f"the result of {instruction.name}")
                 return run(*numbers) if len(numbers) == len(values) else self.indexed.computed(instruction, kind, plain, values)
-            except PlacementError as error:
+            except (PlacementError, NotGatheredError) as error:
                 raise self._depends(error, index) from error
 
         return located
 
-    def _depends(self, error: PlacementError, index: int) -> Exception:
+    def _depends(self, error: Exception, index: int) -> Exception:
         return self.launch.unsupported(
             f"expected results that do not depend on where variables lie in memory, got one that depends on {error}", index
         )

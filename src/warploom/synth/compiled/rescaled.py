@@ -12,7 +12,7 @@ from warploom.terms import Algebra, Normaliser, Term, apply, iterate_post
 
 POWERS = "exp(a + b) = exp(a) * exp(b)"
 """The law that makes them equal."""
-NOT_BELOW = "no value below the least float"
+NOT_BELOW = "no value below the least float, no NaN"
 """Domain in which a maximum with the least finite float is the other value."""
 WEIGHTS = "weights of 0 to 1 rounded to"
 """Begins the domain's words where such roundings, which another maximum makes at other numbers, are left out."""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from warploom.core import f32
+from warploom.core import UserError, f32
 from warploom.schedule.cpu import c_source, find_compiler, plain_loop, plain_nest
 from warploom.schedule.frontend import TensorFunction, exp, out, pad, tensor
 
@@ -37,6 +37,21 @@ def smooth(A: f32["n", "n"], B: out[f32["n", "n"]]):
     B[i, j] = 0.5 * A[i, j] + 0.25 * (pad(A, 1.5)[i - 1, j] + pad(A, 1.5)[i, j + 1])
 
 
+@tensor
+def shifts(u: f32["k"], v: f32["p"], w: f32["j"], Y: out[f32["k", "j"]]):
+    Y[k, j] = sum(sum(u[l] + v[p], over=l) * w[j], over=p) + u[k]
+
+
+@tensor
+def shares(A: f32["k", "p"], w: f32["j"], Y: out[f32["k", "j"]]):
+    r = sum(A[k, p], over=p)
+    Y[k, j] = r + sum(r * w[j], over=k)
+
+
+def shifted(u: np.ndarray, v: np.ndarray, w: np.ndarray) -> np.ndarray:
+    return (u[:, None] + v).sum() * w + u[:, None]
+
+
 def smoothed(a: np.ndarray) -> np.ndarray:
     wide = np.pad(a, 1, constant_values=1.5)
     return 0.5 * a + 0.25 * (wide[:-2, 1:-1] + wide[1:-1, 2:])
@@ -52,6 +67,7 @@ CASES: list[tuple[TensorFunction, dict[str, int], Callable[..., np.ndarray]]] = 
     (gesummv, {"m": 5, "n": 9}, lambda a, b, x: 0.75 * (a @ x) + 0.75 * (b @ x)),
     (softmax, {"m": 3, "n": 11}, powers),
     (smooth, {"n": 6}, smoothed),
+    (shifts, {"k": 5, "p": 3, "j": 4}, shifted),
 ]
 
 
@@ -70,3 +86,9 @@ def test_reductions_over_the_same_axes_share_a_loop() -> None:
     source = c_source(plain_nest(backbone))
     assert source.text.count("for (") == 2
     assert source.units == 5
+
+
+def test_a_sum_of_totals_is_not_beside_one_of_them() -> None:
+    (backbone,) = shares.program({"k": 5, "p": 3, "j": 4}).stages
+    with pytest.raises(UserError, match="expected no sum of a value at all k beside the value at one of them"):
+        plain_nest(backbone.plain)

@@ -154,10 +154,16 @@ class _Plain:
             return tuple(nodes)
         axis, number = axes[0], self.loops
         self.loops += 1
+        around = self.running.get(axis)  # a sum within a sum may go along an axis of the results anew
+        found = self.backbone.axes[axis]
+        if around is not None and any(axis in self.free_axes(n) for n in done):
+            text = f"expected no sum of a value at all {found.name} beside the value at one of them"
+            raise UnsupportedError(Diagnostic("PLAIN_LOOP", text, self.backbone.instructions[leaves[0]].span))
         self.running[axis] = number
         body = self.over(axes[1:], done, leaves)
         del self.running[axis]
-        found = self.backbone.axes[axis]
+        if around is not None:
+            self.running[axis] = around
         trips = Trips(found.run_time, 1) if found.run_time is not None else None
         return (*nodes, Loop(number, found.name, kind, found.size, body, trips=trips))
 

@@ -454,13 +454,15 @@ def _check_meaning(
 
 
 def _joined(state: State, first: Stage, second: Stage) -> Stage | None:
-    """One stage that stores the results of two which share a value; None if they share none, one reads results of the first, or
-    an index has another range in one of them."""
+    """One stage that stores the results of two which share a value; None if they share none, one reads results of the first, an
+    index has another range in one of them, or one sums along results of the other (rows and columns) of which that sums none."""
     shared = {d.name for d in first.definitions} & {d.name for d in second.definitions}
     stored = {s.array.name for s in first.stores}
     parts = [*first.parts, *second.parts]
     is_divided = any(index.digits for owner in (*first.owners, *second.owners) for index in index_sums(owner.value))
     if not shared or is_divided or any(isinstance(p, Read | Gather) and p.array.name in stored for p in parts):
+        return None
+    if any(one.summed & (other.stored - other.summed) for one, other in ((first, second), (second, first))):
         return None
     definitions = {d.name: d for d in (*first.definitions, *second.definitions)}
     if not all(definitions[d.name] == d for d in first.definitions):

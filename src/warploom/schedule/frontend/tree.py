@@ -210,6 +210,16 @@ class Stage:
         """All expressions, and all inside of them."""
         return (part for owner in self.owners for part in parts_of(owner.value))
 
+    @property
+    def stored(self) -> set[str]:
+        """Indices of its results."""
+        return {name for store in self.stores for name in store.indices}
+
+    @property
+    def summed(self) -> set[str]:
+        """Indices over which something is reduced."""
+        return {name for part in self.parts if isinstance(part, Reduction) for name in part.over}
+
 
 @dataclass(frozen=True, slots=True)
 class Places:

@@ -580,7 +580,7 @@ class _Verifier:
         return found * copies
 
     def known_so_far(self) -> tuple[object, ...]:
-        """All that a pass over statements may change and later statements are judged by, but for `ready`; names are only added."""
+        """All that a pass may change and later statements are judged by, but for `ready`; names are only added."""
         return dict(self.indices), len(self.sorts), len(self.arrays), len(self.accumulators), len(self.values)
 
     def variables(self, names: set[str]) -> set[str]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 import warploom.ir as ir
 from warploom.core import UserError, i32
+from warploom.ir.kernel import verify
 
 GOOD = """\
 @hole('h', kind='xform', args=('lane', 'k'), n=32)
@@ -126,6 +128,29 @@ def test_a_variable_set_later_in_a_loop_counts_from_its_start():
     )
     with pytest.raises(UserError, match="DIVERGENT_SYNC"):
         ir.verify(ir.parse_kernel(text))
+
+
+def test_a_variable_set_later_in_an_outer_loop_counts_in_an_inner_one():
+    inner = "        for p in range(2):\n            if t == 0:\n                sync()"
+    loops = f"    t = 0\n    for q in range(2):\n{inner}\n        t = thread_id"
+    text = GOOD.replace("    if block_id == 0:\n        sync()", loops)
+    with pytest.raises(UserError, match="DIVERGENT_SYNC"):
+        ir.verify(ir.parse_kernel(text))
+
+
+def test_loops_in_loops_are_read_again_only_where_something_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    depth, passes, read = 8, list[int](), verify._Verifier.body
+    loops = "".join(f"{'    ' * (n + 1)}for q{n} in range(1 + 1):\n" for n in range(depth))
+    text = GOOD.replace("    y[base] =", f"{loops}{'    ' * (depth + 1)}u: f32 = w[0]\n    y[base] =")
+
+    def counted(self: verify._Verifier, *arguments: Any) -> None:
+        passes.append(1)
+        read(self, *arguments)
+
+    kernel = ir.parse_kernel(text)
+    monkeypatch.setattr(verify._Verifier, "body", counted)
+    ir.verify(kernel)
+    assert len(passes) < 8 * depth
 
 
 def test_a_spec_may_loop_over_sizes():

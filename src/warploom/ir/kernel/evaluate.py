@@ -33,6 +33,10 @@ Where: TypeAlias = Mask | None
 IndexValue: TypeAlias = "int | NDArray[Any]"
 
 _LIMIT = 2**62
+_FARTHEST = 62
+"""Places that an index is shifted by at most."""
+_UNSET: tuple[IndexValue, Where] = 0, np.zeros((1, 1), np.bool_)
+"""Value of an index variable that no thread has set."""
 _BINARY = {
     "+": np.add, "-": np.subtract, "*": np.multiply, "//": np.floor_divide, "%": np.remainder, "&": np.bitwise_and,
     "|": np.bitwise_or, "^": np.bitwise_xor, "<<": np.left_shift, ">>": np.right_shift, "min": np.minimum, "max": np.maximum,
@@ -85,7 +89,7 @@ class Indices:
         if where is None:
             self.variables[name] = value, None
             return
-        old, defined = self.variables.get(name, (0, np.zeros((1, 1), np.bool_)))
+        old, defined = self.variables.get(name, _UNSET)
         self.variables[name] = np.where(where, value, old), None if defined is None else defined | where
 
     def number(self, expr: IndexExpr) -> int:
@@ -105,7 +109,7 @@ class Indices:
             case IndexConst(value):
                 return value
             case IndexVar(name):
-                value, defined = self.variables.get(name, (0, np.zeros((1, 1), np.bool_)))
+                value, defined = self.variables.get(name, _UNSET)
                 if defined is not None:
                     bad = both(where, ~defined)
                     if bad is not None and bad.any():
@@ -163,6 +167,8 @@ class Indices:
         return cast("NDArray[Any]", _BINARY[op](_integers(a), _integers(b)))
 
     def _divisor(self, b: IndexValue, where: Where) -> IndexValue:
+        if not isinstance(b, np.ndarray) and b:
+            return b
         zero = np.equal(b, 0)
         if not np.any(zero):
             return b
@@ -170,10 +176,12 @@ class Indices:
         return np.where(zero, 1, b) if isinstance(b, np.ndarray) else 1
 
     def _distance(self, op: str, b: IndexValue, where: Where) -> IndexValue:
-        bad = np.less(b, 0) | np.greater(b, 62) if op == "<<" else np.less(b, 0)
+        if not isinstance(b, np.ndarray) and 0 <= b <= _FARTHEST:
+            return b
+        bad = np.less(b, 0) | np.greater(b, _FARTHEST) if op == "<<" else np.less(b, 0)
         if np.any(bad):
             self._refuse("INDEX_SHIFT", "expected a shift of an index by 0 to 62, got another distance", bad, where)
-        return np.clip(b, 0, 62) if isinstance(b, np.ndarray) else min(max(b, 0), 62)
+        return np.clip(b, 0, _FARTHEST) if isinstance(b, np.ndarray) else min(max(b, 0), _FARTHEST)
 
     def _refuse(self, code: str, message: str, bad: Any, where: Where) -> None:
         """Reports if a thread that takes part is bad."""

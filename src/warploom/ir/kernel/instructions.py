@@ -36,6 +36,8 @@ class IssuingRun(KernelRun):
         self._is_copy = False
         self._last: tuple[int, DType] = (0, u32)
         """Warps that issued the operation counted last, and the type of its data."""
+        self._mask: tuple[Where, int] = (None, 0)
+        """The threads that were counted last, with their warps: most operations are executed by the threads of the one before."""
 
     def run(self) -> None:
         super().run()
@@ -48,8 +50,11 @@ class IssuingRun(KernelRun):
         warp = self.kernel.warp_size
         if where is None:
             return self.blocks * -(-self.threads // warp)
-        rows = np.broadcast_to(where, (where.shape[0], self.threads))
-        return int(np.count_nonzero(by_warps(rows, warp, False).any(axis=1))) * (self.blocks // len(rows))
+        if where is not self._mask[0]:
+            rows = np.broadcast_to(where, (where.shape[0], self.threads))
+            count = int(np.count_nonzero(by_warps(rows, warp, False).any(axis=1))) * (self.blocks // len(rows))
+            self._mask = where, count
+        return self._mask[1]
 
     def _operate(self, where: Where, dtype: DType, times: int = 1) -> None:
         super()._operate(where, dtype, times)

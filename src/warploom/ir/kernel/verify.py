@@ -53,6 +53,7 @@ from warploom.ir.kernel.nodes import (
     Vote,
     WaitCopies,
 )
+from warploom.ir.kernel.parts import parts
 from warploom.ir.kernel.vectors import NO_MULTIPLES, aligned_shared, copy_source, shared_end, size_multiples, vector_problem
 from warploom.ir.swizzle.kinds import kind_of
 from warploom.operations import FOLDS, OF_INTEGERS, PAIRS, WORD_OPERATIONS
@@ -553,22 +554,34 @@ class _Verifier:
         if trips and sum(map(len, trips)) <= _MOST_ROUNDS:
             self.rounds = [{**outer, loop.var: k} for outer, found in zip(around or (), trips, strict=True) for k in found]
         for _ in range(2):  # what the end of the body sets, its start may use
+            known = self.known_so_far()
             self.ready = {*before, loop.var}
             self.body(loop.body, under)
+            if known == self.known_so_far():  # a second pass would find what this one did
+                break
         self.ready = before | self.variables(self.ready) if trips and all(trips) else before
         self.together, self.rounds = outside, around
 
     def trips(self, loop: For) -> list[range]:
         """The values of its variable in each round of the loops around it; none where bounds or rounds are not that simple."""
+        rounds = self.rounds or ()
+        if all(isinstance(node, IndexConst | IndexBinary) for node in parts((loop.start, loop.stop))):
+            rounds, copies = rounds[:1], len(rounds)
+        else:
+            copies = 1
         found: list[range] = []
-        for outer in self.rounds or ():
+        for outer in rounds:
             indices = Indices({}, {}, _refuse)
             indices.variables = {name: (value, None) for name, value in outer.items()}
             try:
                 found.append(range(indices.number(loop.start), indices.number(loop.stop), loop.step or 1))
             except (UserError, KeyError):
                 return []
-        return found
+        return found * copies
+
+    def known_so_far(self) -> tuple[object, ...]:
+        """All that a pass may change and later statements are judged by, but for `ready`; names are only added."""
+        return dict(self.indices), len(self.sorts), len(self.arrays), len(self.accumulators), len(self.values)
 
     def variables(self, names: set[str]) -> set[str]:
         """Variables that outlive the branch or loop that sets them, as arrays, accumulators and loop variables do not."""

@@ -37,6 +37,22 @@ def test_stores_that_share_a_value_are_one_stage():
     close(got["variance"], X.var(1))
 
 
+def test_sums_of_rows_and_of_columns_are_stages_of_their_own():
+    """Threads that share out rows would each have a part of every column."""
+
+    @tensor
+    def both(X: f32["m", "n"], rows: out[f32["m"]], columns: out[f32["n"]]):
+        e[i, j] = X[i, j] * X[i, j]
+        rows[i] = sum(e[i, j], over=j)
+        columns[j] = sum(e[i, j], over=i)
+
+    X = random(5, 6)
+    assert names(both) == [["rows"], ["columns"]]
+    got = run(both, SIZES, {"X": X})
+    close(got["rows"], (X * X).sum(1))
+    close(got["columns"], (X * X).sum(0))
+
+
 def test_a_value_that_only_a_later_stage_reads():
     @tensor
     def adam(p: inout[f32["n"]], m: inout[f32["n"]], v: inout[f32["n"]], g: f32["n"], rate: f32):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -353,7 +354,9 @@ _LAUNCH_S = 0.05
 _INTERPRETED_POINT_S = 3e-8
 """CPU seconds of a short launch in the PTX interpreter, and of a point, about."""
 SMALL = 1 << 26
-"""Points of instructions that the PTX interpreter is given at most: about 2 CPU-seconds of products of matrices."""
+"""Points of instructions that the PTX interpreter is given, if that can be: about 2 CPU-seconds of products of matrices."""
+_MOST_POINTS = 4 * SMALL
+"""The same of kernels of which nothing smaller has all the decisions, as those that unroll long loops."""
 SHORTEST = ((2, 3), (2, 2), (2, 1), (1, 2), (1, 1), (3, 3))
 """Iterations that are tried for an outermost block loop and for an outermost sequential loop; the first rounds are as many as
 the largest of the values has at which kernels of sizes known at run time are tested."""
@@ -378,12 +381,13 @@ def check_cuda(
     whole = [i.nest for i in implementations]
     ways = (*SHORTEST, *(MORE_ROWS if any(x.only for nest in whole for x in loops(nest.body)) else ()))
     has_rounds = isinstance(function, InParts) and function.tile > 0
-    for has_all_parts, (blocks, rounds) in (*((True, way) for way in SHORTEST[:1] if has_rounds), *((False, w) for w in ways)):
+    shorter = [*((True, way) for way in SHORTEST[:1] if has_rounds), *((False, way) for way in ways)]
+    for most, (has_all_parts, (blocks, rounds)) in itertools.product((SMALL, _MOST_POINTS), shorter):
         sizes_of = [shortened(stage, i, blocks, rounds) for stage, i in zip(program.stages, implementations, strict=True)]
         try:
             fewer, small = at_small_sizes(function, sizes, program, sizes_of, has_all_parts=has_all_parts)
             small, kernels = program_at(function, sizes, program, sizes_of, has_all_parts=has_all_parts)
-            if points_of(kernels) > SMALL:
+            if not (0 if most == SMALL else SMALL) < points_of(kernels) <= most:
                 continue
             nests = nests_at(kernels, implementations, target) if may_show_masks(whole, kernels) else None
         except UserError as error:
@@ -398,7 +402,7 @@ def check_cuda(
         if has_rounds and isinstance(fewer, InParts) and fewer != function:
             told |= {f"parts of {fewer.size}": fewer.parts, f"tile of {fewer.size}": fewer.tile}
         return replace(found, sizes=told or None)
-    if points_of(program) <= SMALL:
+    if points_of(program) <= _MOST_POINTS:
         return _interpreted(function, sizes, program, [i.nest for i in implementations], target, seed)
     return Checked("unchecked", 0, reason, has_no_size=True)
 

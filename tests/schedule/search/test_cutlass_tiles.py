@@ -28,6 +28,17 @@ def test_tiles_of_a_sum_in_parts_have_their_warps() -> None:
     assert kernel_space(stage, on).replay(fixed).domain("warps", 0).bit_count() == 1
 
 
+def test_searches_begin_with_tiles_for_whole_warps() -> None:
+    on = target("sm_86")
+    space = kernel_space(stage_of("matmul_f16", on), on)
+    ways = [space.usually(space.root(), lambda _: False, turn) for turn in range(space.ways)]
+    fixed = [*(("size", extent) for extent in (1, 2, 6, 7, 10)), ("warps", 0)]  # levels of m, n and k
+    begun = {tuple(way.domain(*choice) for choice in fixed) for way in ways}
+    for tile in ("256x128x64", "128x128x64", "64x128x32", "64x64x64"):
+        tiled = space.replay(decisions("matmul_f16", tile, has_warps=True))
+        assert tuple(tiled.domain(*choice) for choice in fixed) in begun, tile
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("kernel", "tiles"), [("matmul", ("64x128x8", "128x128x8")), ("matmul_f16", ("128x128x32", "256x128x32"))]

@@ -224,10 +224,10 @@ OF_MANY_BLOCKS = MatrixWay({"k1": "4", "x1": "4", "x2": "4", "y1": "2", "y2": "8
 """Slices of 64 bytes and four warps: 64 by 128 results of a block, 128 by 128."""
 GRIDS = tuple(
     MatrixWay({"k1": str(k1), "x1": "2", "x2": str(x2), "y1": str(y1), "y2": str(y2)}, {}, is_grid=True)
-    for k1, x2, y1, y2 in ((8, 8, 4, 8), (8, 8, 2, 8), (4, 4, 2, 8), (8, 4, 2, 4))
+    for k1, x2, y1, y2 in ((8, 8, 4, 8), (8, 8, 2, 8), (4, 8, 2, 4), (8, 4, 2, 4))
 )
-"""Slices of 128 bytes; two by four warps, 128 by 256 results of a block, or two by two: 128 by 128, 64 by 128 in slices of 64
-bytes, 64 by 64."""
+"""Tiles of CUTLASS's, rows (y) by columns (x) by slice, slices of 128 bytes but for the third: 256x128x64 with four by two warps,
+and 128x128x64, 64x128x32 and 64x64x64 with two by two."""
 LONG_PIECE = 8
 """Neighbours of 16 bits in a register's row of a product."""
 MANY_RESULTS = 1 << 21

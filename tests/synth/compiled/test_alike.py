@@ -13,7 +13,7 @@ from warploom.ptx import lower, parse
 from warploom.ptx.syntax import Integer, Name, Operand
 from warploom.synth.compiled import ArrayArgument, Box, run_symbolically
 from warploom.synth.compiled.alike import ApartError, Translations
-from warploom.synth.compiled.data import Data, Undefined, Value
+from warploom.synth.compiled.data import Comparison, Data, Undefined, Value
 from warploom.synth.compiled.exchanges import Exchanges
 from warploom.synth.compiled.memory import Region
 from warploom.synth.compiled.renaming import LIMITED, SUM
@@ -282,6 +282,10 @@ def test_what_is_made_of_a_few_elements_is_common_where_these_move_evenly() -> N
     assert translations().common(right[:6] + squares[6:]) is None, "neighbours that have none"
     numbered = translations()
     assert numbered.common(made(numbered, elements(numbered, SUM))) is None, "sums are no array"
+    first = right[0]
+    assert isinstance(first, Term)
+    below: list[Value] = [Comparison("<", first, first, f32)] * 8
+    assert known.common(below) is None, "those of one element are not those of the threads' own"
     scale = known.data.made(atom("alpha", ()), f32)
     scaled: list[Value] = [known.data.made(apply("*", scale, v), f32) for v in right]  # pyright: ignore[reportArgumentType] - terms
     assert known.common(scaled) == [scaled[6]]

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 
 from warploom.synth.compiled.data import Comparison, Data, Undefined, Value
 from warploom.synth.compiled.faults import Triple
@@ -162,13 +161,17 @@ class Translations:
     def _are_made_alike(self, column: list[Value], values: list[Value]) -> bool:
         """Whether all threads have the translations of what is made of a few elements: those at places that index arrays give, or
         elements that were converted on their way through shared memory."""
-        self._check_classes(column, values)
+        made_of: list[tuple[Term, tuple[Term, ...]]] = []
         for own in values:
-            if not isinstance(own, Term):
+            if type(own) is int or isinstance(own, Undefined):
                 continue
-            elements = _elements_of(own)
+            elements = _elements_of(own) if isinstance(own, Term) else ()  # a comparison is translated, too
             if not elements or any(e.data[0] in (SUM, NAME, LIMITED) or e.data[2] != 1 for e in elements):
                 return False
+            assert isinstance(own, Term)
+            made_of.append((own, elements))
+        self._check_classes(column, values)
+        for own, elements in made_of:
             others = [_elements_of(v) if isinstance(v, Term) and v.op == own.op else () for v in column]
             for n, element in enumerate(elements):
                 same: list[Value] = [found[n] if len(found) == len(elements) else 0 for found in others]
@@ -363,7 +366,6 @@ def _middle(threads: list[Triple]) -> int:
     return far.index(min(far))
 
 
-@lru_cache(maxsize=1 << 16)
 def _elements_of(term: Term) -> tuple[Term, ...]:
     """The elements that a value is made of by a few operations, in their order; none if it is made by more."""
     found: list[Term] = []

@@ -1,4 +1,4 @@
-"""Products whose factors are converted on the way to shared memory: proved for all threads at once; planted mistakes never are."""
+"""Products whose factors are converted on the way to shared memory are proved by one thread for all; planted mistakes never."""
 
 # ruff: noqa: F821, UP037  (indices and sizes are names of the language)
 # pyright: basic, reportInvalidTypeForm=false, reportUndefinedVariable=false, reportIndexIssue=false, reportOperatorIssue=false

@@ -149,7 +149,8 @@ def test_a_small_size_shows_what_the_mask_leaves_out() -> None:
 @needs_compiler
 def test_sizes_that_show_nothing_are_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     stage, implementation, _ = made(causal)
-    monkeypatch.setattr("warploom.tools.explore.check.SMALL", 1)
+    for limit in ("SMALL", "_MOST_POINTS"):
+        monkeypatch.setattr(f"warploom.tools.explore.check.{limit}", 1)
     monkeypatch.setattr("warploom.tools.explore.check.points_of", lambda program: 1 if program.stages[0].axes[0].size < 12 else 2)
     nest = band(BOUNDS["a window"])
     found = check_cuda(causal, SIZES, program_of(stage), [replace(implementation, nest=nest)], SM_90, 0)

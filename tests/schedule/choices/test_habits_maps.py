@@ -12,7 +12,9 @@ from tests.schedule.choices.test_habits import first
 from warploom.core import f32
 from warploom.kernels.tensors import tensor_kernel
 from warploom.schedule.backbone import cuda_tiles, read_once
-from warploom.schedule.choices import kernel_space
+from warploom.schedule.choices import Features, kernel_space
+from warploom.schedule.choices.habits_maps import maps_of
+from warploom.schedule.choices.objects import objects_of
 from warploom.schedule.cost import loads_per_output, modelled, work_of
 from warploom.schedule.cost.time import STREAMED
 from warploom.schedule.frontend import TensorFunction, exp, out, pad, tensor, where
@@ -38,6 +40,32 @@ def column_softmax(X: f32["m", "n"], Y: out[f32["m", "n"]]):
     e[m, n] = exp(X[m, n] - top[n])
     total[n] = sum(e[m, n], over=m)
     Y[m, n] = e[m, n] / total[n]
+
+
+@tensor
+def layers(X: f32["t", "m", "n"], Y: out[f32["m", "n"]]):
+    Y[m, n] = sum(X[t, m, n], over=t)
+
+
+@tensor
+def squares(X: f32["s", "t", "m", "n"], Y: out[f32["m", "n"]]):
+    Y[m, n] = sum(X[s, t, m, n], over=(s, t))
+
+
+@tensor
+def turned_layers(X: f32["t", "m", "n"], Y: out[f32["n", "m"]]):
+    Y[n, m] = sum(X[t, m, n], over=t)
+
+
+@tensor
+def shares(X: f32["t", "m", "n"], Y: out[f32["t", "m", "n"]]):
+    total[m, n] = sum(X[t, m, n], over=t)
+    Y[t, m, n] = X[t, m, n] / total[m, n]
+
+
+def ways_of(function: TensorFunction, **sizes: int) -> int:
+    (stage,) = function.program(sizes, cuda_tiles).stages
+    return len([way for way in maps_of(objects_of(stage, Features.of(SM_90))) if way])
 
 
 def nest_of(function: TensorFunction, way: int = 0, **sizes: int) -> Nest:
@@ -81,6 +109,22 @@ def test_results_along_a_row_are_made_in_vectors_and_rows_share_what_they_read()
     assert hardware_sizes(wide, Kind.THREAD) == (256,) and hardware_sizes(tall, Kind.THREAD) == (128,)
     assert all(around[-1].kind is Kind.VECTOR for s, around in statements(wide.body) if isinstance(s, Load | Store))
     assert share_of_memory(tall, 2 * 4096 * 4096 * 4) > 0.85
+
+
+def test_a_thread_adds_few_terms_of_neighbours_that_it_loads_in_vectors() -> None:
+    nest = nest_of(layers, t=4, m=1024, n=1024)
+    assert hardware_sizes(nest, Kind.THREAD) == (256,) and hardware_sizes(nest, Kind.BLOCK) == (1024,)
+    assert all(around[-1].kind is Kind.VECTOR for s, around in statements(nest.body) if isinstance(s, Load | Store))
+    assert sectors_are_full(nest, 1024 * 1024)
+    assert share_of_memory(nest, 5 * 1024 * 1024 * 4) > 0.85
+
+
+def test_sums_of_more_terms_along_another_axis_or_of_shares_have_other_habits() -> None:
+    assert ways_of(layers, t=8, m=64, n=64)
+    assert not ways_of(layers, t=16, m=64, n=64)  # has levels of its own
+    assert ways_of(squares, s=4, t=4, m=64, n=64) and not ways_of(squares, s=4, t=5, m=64, n=64)
+    assert not ways_of(turned_layers, t=4, m=64, n=64)
+    assert not ways_of(shares, t=4, m=64, n=64)  # stored along the index of the sum
 
 
 def test_short_rows_of_results_share_a_block() -> None:

@@ -127,8 +127,8 @@ def test_small_budgets_search_fewer() -> None:
     search = Searches({1: [3.0], 2: [2.0], 4: [1.0]})
     assert found(search, nodes=20).parts == 1 and search.order == [1] and search.asked[0][1].nodes == 20
     search = Searches({1: [3.0], 2: [2.0], 4: [1.0]})
-    assert found(search, nodes=510).parts == 2 and search.order == [1, 2, 2]
-    assert [options.nodes for _, options in search.asked] == [250, 250, 10]
+    assert found(search, nodes=210).parts == 2 and search.order == [1, 2, 2]
+    assert [options.nodes for _, options in search.asked] == [100, 100, 10]
 
 
 def test_seconds_and_evaluations_are_shared_too() -> None:

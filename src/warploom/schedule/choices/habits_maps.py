@@ -1,5 +1,5 @@
-"""Habits of kernels that sum nothing: the threads of a block lie next to each other along the fastest axis of the results, and
-load and store vectors of 16 bytes.
+"""Habits of kernels that sum nothing, or few terms that a thread adds up (the parts of a longer sum): the threads of a block lie
+next to each other along the fastest axis of the results, and load and store vectors of 16 bytes.
 
 Where something is read along another axis (transposes), a block has a square of both. Its threads lie along the one axis where
 they load, along the other one where they store, and hand a tile over in shared memory, which lies as the results do.
@@ -8,6 +8,7 @@ they load, along the other one where they store, and hand a tile over in shared 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import prod
 
 from warploom.schedule.backbone import Operator
 from warploom.schedule.choices.decided import Temporary
@@ -22,10 +23,12 @@ _WHOLE = (128, 64, 32, 16)
 """Threads along a row whose places are apart."""
 _LANES = 4
 """Elements of a thread along each side of a square."""
+_FEW_TERMS = 16
+"""Terms of a sum, all of which a thread loads before it adds the first, at most."""
 
 
 class Maps:
-    """Habits of one way to begin; none for kernels with sums."""
+    """Habits of one way to begin; none for kernels with long sums, or with sums that read along another axis."""
 
     def __init__(self, objects: Objects, way: tuple[int, int], turned: tuple[int, bool]) -> None:
         self.objects = objects
@@ -40,6 +43,7 @@ class Maps:
         self.parts = {a for a in stored if self.levels[a] == 1 and self._is_part(a, stored)}
         """Short axes, such as halves of others (`i % 2`), of which a thread has all results: some of what they are made of is the
         same, or they lie next to each other."""
+        self.summed = {x.axis for x in objects.loops if x.is_reduction}
         self.turned = {
             a: o for o in self.own if o.operator is Operator.LOAD and (a := self._along(o)) not in (None, self.fastest)
         }
@@ -57,13 +61,19 @@ class Maps:
         return next((a for a in axes if self.objects.stride(access, a) == 1 and self.levels[a] > 1), None)
 
     def habits(self) -> Iterator[Habit]:
-        if self.objects.sums or self.fastest is None:
+        if self.fastest is None or not self._are_few():
             return
         if not self.turned:
             yield from self._straight(self.fastest)
-        elif len(self.turned) == 1:
+        elif len(self.turned) == 1 and not self.summed:
             (across,) = self.turned
             yield from self._turned(self.fastest, across)
+
+    def _are_few(self) -> bool:
+        """Whether a thread has all terms of each sum of its results, which are stored behind it."""
+        stored = set(stored_axes(self.backbone))
+        sizes = [self.backbone.axes[a].size for a in self.summed]
+        return prod(sizes) <= _FEW_TERMS and not self.summed & stored and all(self.levels[a] == 1 for a in self.summed)
 
     # ------------------------------------------------------------ along one axis
 
@@ -94,7 +104,7 @@ class Maps:
                 kind = "UNROLL"
                 if loop.axis in self.parts:
                     kind = "VECTOR" if loop.is_innermost and self.objects.stride(access, loop.axis) == 1 else "UNROLL"
-                elif loop.level == 0:
+                elif loop.level == 0 and loop.axis not in self.summed:
                     kind = "BLOCK"
                 elif (loop.axis, loop.level) in shared:
                     kind = "THREAD"

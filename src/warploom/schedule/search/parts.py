@@ -44,7 +44,7 @@ search or behind it: how many wall seconds more there are; 0: none."""
 
 _PROBED = 0.4
 """Share of the budget in which every program is searched."""
-_LEAST_NODES, _LEAST_S = 250, 3.0
+_LEAST_NODES, _LEAST_S = 100, 3.0
 """Candidates, or wall seconds, of such a search at least: with a smaller budget fewer numbers of parts are searched."""
 _NEAR = 1.02
 """A program that is slower than the best by at most this factor shares the rest of the budget with it."""

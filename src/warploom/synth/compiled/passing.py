@@ -18,7 +18,7 @@ _COMPUTING = frozenset({
 
 
 class _Origin(IntEnum):
-    """What a register is computed from; of several the greatest."""
+    """From where the numbers in a register come; of several the greatest."""
 
     NUMBERS = 0
     ARRAYS = 1

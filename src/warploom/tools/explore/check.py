@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -382,13 +381,11 @@ def check_cuda(
     ways = (*SHORTEST, *(MORE_ROWS if any(x.only for nest in whole for x in loops(nest.body)) else ()))
     has_rounds = isinstance(function, InParts) and function.tile > 0
     shorter = [*((True, way) for way in SHORTEST[:1] if has_rounds), *((False, way) for way in ways)]
-    for most, (has_all_parts, (blocks, rounds)) in itertools.product((SMALL, _MOST_POINTS), shorter):
-        sizes_of = [shortened(stage, i, blocks, rounds) for stage, i in zip(program.stages, implementations, strict=True)]
+    for launch in _small_launches(function, sizes, program, implementations, shorter):
         try:
-            fewer, small = at_small_sizes(function, sizes, program, sizes_of, has_all_parts=has_all_parts)
-            small, kernels = program_at(function, sizes, program, sizes_of, has_all_parts=has_all_parts)
-            if not (0 if most == SMALL else SMALL) < points_of(kernels) <= most:
-                continue
+            if isinstance(launch, UserError):
+                raise launch
+            fewer, small, kernels = launch
             nests = nests_at(kernels, implementations, target) if may_show_masks(whole, kernels) else None
         except UserError as error:
             reason = f"the decisions do not carry over to a small size: {error.diagnostics[0].message}"
@@ -405,6 +402,33 @@ def check_cuda(
     if points_of(program) <= _MOST_POINTS:
         return _interpreted(function, sizes, program, [i.nest for i in implementations], target, seed)
     return Checked("unchecked", 0, reason, has_no_size=True)
+
+
+def _small_launches(
+    function: Function,
+    sizes: Mapping[str, int],
+    program: Program,
+    implementations: Sequence[Implementation[Candidate]],
+    ways: Sequence[tuple[bool, tuple[int, int]]],
+) -> Iterator[tuple[Function, Mapping[str, int], Program] | UserError]:
+    """Functions, sizes and kernels with fewer iterations, or why there are none; those with at most `SMALL` points come first.
+
+    ways: whether all parts stay, and the iterations of outermost loops (`SHORTEST`).
+    """
+    larger: list[tuple[Function, Mapping[str, int], Program]] = []
+    for has_all_parts, (blocks, rounds) in ways:
+        sizes_of = [shortened(stage, i, blocks, rounds) for stage, i in zip(program.stages, implementations, strict=True)]
+        try:
+            fewer, _ = at_small_sizes(function, sizes, program, sizes_of, has_all_parts=has_all_parts)
+            small, kernels = program_at(function, sizes, program, sizes_of, has_all_parts=has_all_parts)
+        except UserError as error:
+            yield error
+            continue
+        if points_of(kernels) <= SMALL:
+            yield fewer, small, kernels
+        elif points_of(kernels) <= _MOST_POINTS:
+            larger.append((fewer, small, kernels))
+    yield from larger
 
 
 def _interpreted(

@@ -134,7 +134,7 @@ def _in_one_loop(sums: Sequence[Tiles]) -> Iterator[Habit]:
 
 def _results(objects: Objects) -> int:
     """Results of the kernel, those of several sums together."""
-    summed = {x.axis for x in objects.loops if x.is_reduction}
+    summed = objects.summed
     return math.prod(axis.size for n, axis in enumerate(objects.backbone.axes) if n not in summed)
 
 

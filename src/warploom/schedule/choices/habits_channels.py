@@ -53,7 +53,7 @@ class Channels:
         backbone = objects.backbone
         self.loop = {x.statement: x for x in objects.loops}
         self.levels = objects.levels
-        self.reduced = {x.axis for x in objects.loops if x.is_reduction}
+        self.reduced = objects.summed
         stored = stored_axes(backbone)
         near, read = neighbours(backbone, windows), axes_read(backbone, windows)
         tiled = [a for a in stored if self.levels[a] > 1]

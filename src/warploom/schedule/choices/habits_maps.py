@@ -43,7 +43,7 @@ class Maps:
         self.parts = {a for a in stored if self.levels[a] == 1 and self._is_part(a, stored)}
         """Short axes, such as halves of others (`i % 2`), of which a thread has all results: some of what they are made of is the
         same, or they lie next to each other."""
-        self.summed = {x.axis for x in objects.loops if x.is_reduction}
+        self.summed = objects.summed
         self.turned = {
             a: o for o in self.own if o.operator is Operator.LOAD and (a := self._along(o)) not in (None, self.fastest)
         }

@@ -85,7 +85,7 @@ class MatrixTiles(Tiles):
         is_spread = self.way.is_grid and self.objects.is_copy(temporary)
         if is_spread:
             yield "spread", (temporary.region,), "YES"
-        for statement in (s for maker in self.makers(temporary) for s in maker.loops):
+        for statement in self.made_in(temporary):
             extent = self.loop[statement].extent
             yield "order", (statement, self.own[extent]), "MERGED" if extent in outside else "BEFORE"
         if not is_spread:
@@ -108,7 +108,7 @@ class MatrixTiles(Tiles):
                 yield "dim_kind", (statement,), "VECTOR"
         table = {**self.way.copied, **_SCATTERED}
         own = {self.role(e): s for e, s in self.own.items()}
-        for statement in (s for maker in self.makers(temporary) for s in maker.loops):
+        for statement in self.made_in(temporary):
             extent = self.loop[statement].extent
             level = None if extent == vector else table.get((along, self.role(extent)))
             if extent in outside or statement in vectors:

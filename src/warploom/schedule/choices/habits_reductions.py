@@ -45,7 +45,7 @@ class Reductions:
         self.objects, self.threads = objects, threads
         self.backbone = objects.backbone
         self.loop = {x.statement: x for x in objects.loops}
-        self.summed = {x.axis for x in objects.loops if x.is_reduction}
+        self.summed = objects.summed
         self.own = [o for o in objects.operations if o.temporary is None]
         self.levels = objects.levels
         self.axes = {axis: _Axis(axis in self.summed) for axis in range(len(self.backbone.axes))}

@@ -31,7 +31,7 @@ class Rows:
         self.objects = objects
         self.loop = {x.statement: x for x in objects.loops}
         self.levels = objects.levels
-        self.summed = {x.axis for x in objects.loops if x.is_reduction}
+        self.summed = objects.summed
         self.own = [o for o in objects.operations if o.temporary is None]
         stores = [o for o in self.own if o.operator is Operator.STORE]
         self.stored = {self.loop[s].axis for o in stores for s in o.loops}

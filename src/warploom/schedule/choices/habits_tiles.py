@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise, product
 
 from warploom.machines import WIDEST_BYTES
-from warploom.schedule.backbone import Access, Backbone, Operator, followers, named_by, summands_of
+from warploom.schedule.backbone import Access, Backbone, Operator, Previous, followers, named_by, needed, summands_of
 from warploom.schedule.choices.decided import Temporary
 from warploom.schedule.choices.objects import Habit, Loop, Objects, Operation
 
@@ -63,6 +63,8 @@ class Tiles:
         self.kinds = {s: self.kind(s) for s in total.loops}
         self.summands = summands_of(self.backbone.instructions, total.instruction)
         users = {total.instruction, *self.summands}
+        sources = needed(self.backbone.instructions)
+        self._makers = {t.region: self._made_by(t, {t.producer, *sources[t.producer]}) for t in objects.temporaries}
         self.staged = [t for t in objects.temporaries if t.consumer in users and self.makers(t)]
         self.store = next((o for o in objects.operations if o.operator is Operator.STORE and o.temporary is None), None)
 
@@ -147,9 +149,8 @@ class Tiles:
         is_spread = self.shape.is_spread and self.objects.is_copy(temporary)
         if is_spread:
             yield "spread", (temporary.region,), "YES"
-        makers = self.makers(temporary)
         for is_outside, order in ((True, "MERGED"), (False, "BEFORE")):
-            for statement in (s for o in makers for s in o.loops):
+            for statement in self.made_in(temporary):
                 extent = self.loop[statement].extent
                 if (extent in outside) == is_outside:
                     yield "order", (statement, self.own[extent]), order
@@ -159,7 +160,7 @@ class Tiles:
             for statement in (*(() if is_spread else (*vectors, pair.store)), pair.load):
                 yield "dim_kind", (statement,), "VECTOR"
         if not is_spread:
-            for maker in makers:
+            for maker in self.makers(temporary):
                 inside = [s for s in maker.loops if self.loop[s].extent not in outside and s not in vectors]
                 yield from self._along_loops(inside, threads, vector)
         for load in self._loads(temporary):
@@ -272,20 +273,24 @@ class Tiles:
     def makers(self, temporary: Temporary) -> tuple[Operation, ...]:
         """The load of a tile, or loads and what makes its elements of theirs, one by one; none for a value that is made otherwise
         or serves others, too."""
+        return self._makers[temporary.region]
+
+    def made_in(self, temporary: Temporary) -> Iterator[int]:
+        """The loops of these."""
+        return (statement for maker in self.makers(temporary) for statement in maker.loops)
+
+    def _made_by(self, temporary: Temporary, found: set[int]) -> tuple[Operation, ...]:
+        """found: the instructions that its values depend on, and the one that makes them."""
         instructions = self.backbone.instructions
         if instructions[temporary.producer].operator is Operator.LOAD:
             return (self.operation[temporary.producer],)
         axes = set(instructions[temporary.producer].axes)
         if not axes <= set(instructions[self.total.instruction].axes):
             return ()
-        found, left = set[int](), [temporary.producer]
-        while left:
-            number = left.pop()
-            one = instructions[number]
-            if one.carry is not None or not set(one.axes) <= axes:
+        for one in (instructions[n] for n in found):
+            reads_on = any(isinstance(o, Previous) for o in one.operands)
+            if one.carry is not None or reads_on or not set(one.axes) <= axes:
                 return ()
-            found.add(number)
-            left += [n for o in one.operands if (n := named_by(o)) is not None and n not in found]
         loads = [n for n in found if instructions[n].operator is Operator.LOAD]
         users = {n for n, user in enumerate(instructions) if any(named_by(o) in found for o in user.operands)}
         if not any(set(instructions[n].axes) == axes for n in loads) or not users <= found | {temporary.consumer}:
@@ -312,9 +317,10 @@ class Tiles:
 
     def _vectors(self, temporary: Temporary) -> Iterator[int]:
         """The loops of vectors that are loaded."""
+        extent = self.vector_of(temporary)
         for load in self._loads(temporary):
             vector = self._vector(self.backbone.instructions[load.instruction].access, load.loops)
-            if vector is not None and self.loop[vector].extent == self.vector_of(temporary):
+            if vector is not None and self.loop[vector].extent == extent:
                 yield vector
 
     def _vector(self, access: Access | None, loops: tuple[int, ...]) -> int | None:

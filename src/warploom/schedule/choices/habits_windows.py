@@ -45,7 +45,7 @@ class Windows:
         backbone = objects.backbone
         self.loop = {x.statement: x for x in objects.loops}
         self.levels = objects.levels
-        self.reduced = {x.axis for x in objects.loops if x.is_reduction}
+        self.reduced = objects.summed
         stored = stored_axes(backbone)
         self.fastest = stored[0] if stored else None
         near = neighbours(backbone, windows)

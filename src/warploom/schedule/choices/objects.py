@@ -102,6 +102,11 @@ class Objects:
         return tuple(o for o in own if self.backbone.instructions[o.instruction].carry is not None)
 
     @property
+    def summed(self) -> set[int]:
+        """Axes over which something is reduced."""
+        return {x.axis for x in self.loops if x.is_reduction}
+
+    @property
     def levels(self) -> dict[int, int]:
         """How many levels each axis has."""
         extents = self.backbone.extents

@@ -34,6 +34,7 @@ from warploom.schedule.frontend.tree import (
     index_sums,
     indices_of,
     parts_of,
+    reduced_over,
 )
 from warploom.sketch import written
 
@@ -500,8 +501,7 @@ def _ranges(
                 fix += f" Where a part of an axis is meant, say so above: {name}: range({shorter})."
             raise Problem(Diagnostic("SIZE_MISMATCH", message, span, fix, (("runs over it here", first[1]),)))
 
-    parts = [part for owner in (*definitions, *stores) for part in parts_of(owner.value)]
-    reduced = {name for part in parts if isinstance(part, Reduction) for name in part.over}
+    reduced = reduced_over(part for owner in (*definitions, *stores) for part in parts_of(owner.value))
     stored: set[str] = set()
     for store in stores:
         for name, size in zip(store.indices, store.array.shape, strict=True):

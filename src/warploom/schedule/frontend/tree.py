@@ -12,7 +12,7 @@ Equality leaves out spans: two readings of one element are equal.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -218,7 +218,7 @@ class Stage:
     @property
     def summed(self) -> set[str]:
         """Indices over which something is reduced."""
-        return {name for part in self.parts if isinstance(part, Reduction) for name in part.over}
+        return reduced_over(self.parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,6 +256,11 @@ def dtype_of(expression: Expression) -> DType | None:
             return array.dtype
         case Local(dtype=dtype) | Apply(dtype=dtype) | Reduction(dtype=dtype) | IndexValue(dtype=dtype):
             return dtype
+
+
+def reduced_over(parts: Iterable[Expression]) -> set[str]:
+    """Indices over which one of these expressions is reduced."""
+    return {name for part in parts if isinstance(part, Reduction) for name in part.over}
 
 
 def parts_of(expression: Expression) -> Iterator[Expression]:

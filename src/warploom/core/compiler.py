@@ -252,7 +252,9 @@ def machine_text() -> str:
     return " ".join((*named_machine(), _features()))
 
 
+@cache
 def _features() -> str:
+    """The line of the system's that lists the instructions of this machine."""
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith(("flags", "Features")):

@@ -165,10 +165,11 @@ class Translations:
         for own in values:
             if type(own) is int or isinstance(own, Undefined):
                 continue
-            elements = _elements_of(own) if isinstance(own, Term) else ()  # a comparison is translated, too
+            if not isinstance(own, Term):  # a comparison is translated, too
+                return False
+            elements = _elements_of(own)
             if not elements or any(e.data[0] in (SUM, NAME, LIMITED) or e.data[2] != 1 for e in elements):
                 return False
-            assert isinstance(own, Term)
             made_of.append((own, elements))
         self._check_classes(column, values)
         for own, elements in made_of:

@@ -52,7 +52,7 @@ class _Maker:
         self.matrices = Matrices(launch, self.operands, self.arithmetic)
         self.groups = Groups(launch, self.operands, self.transfers, self.matrices)
         self.calls = Calls(launch, self.operands, functions, self.transfers.extension)
-        self.passing = passed_to_shared(launch.routine)
+        self.passing = frozenset[str]() if launch.translations is None else passed_to_shared(launch.routine)
         self.handing: Handing | None = None
         if handover is not None:
             self.handing = Handing(launch, handover, self.operands, self.transfers, self.exchanges)
@@ -352,15 +352,10 @@ class _Maker:
         is_plain = all(n or isinstance(o, Integer | Float) for n, o in zip(names, operands, strict=True))
         is_of_floats = is_plain and type_name[:1] == "f" and isinstance(result, Name) and result.text in registers
         has_widths = all(not n or TYPE_BITS[registers[n]] == TYPE_BITS[t] for n, t in zip(names, types, strict=False))
+        may_be_common = is_of_floats and has_widths and isinstance(result, Name) and result.text not in self.passing
 
         def run(block: Block, lanes: Lanes) -> None:
-            if (
-                is_of_floats
-                and has_widths
-                and isinstance(result, Name)
-                and result.text not in self.passing
-                and (found := self._commons(block, lanes, names, readers))
-            ):
+            if may_be_common and isinstance(result, Name) and (found := self._commons(block, lanes, names, readers)):
                 self.launch.steps_left += len(lanes) - len(found[0])
                 block.write_common(result.text, list(map(function, *found)))
                 return
